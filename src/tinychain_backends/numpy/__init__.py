@@ -1,0 +1,10 @@
+"""The embedded default backend: compiles training steps for NumPy, and runs them."""
+
+from __future__ import annotations
+
+from tinychain_backends.numpy.assembly import NumpyProgram
+from tinychain_backends.numpy.container import NumpyContainer
+from tinychain_backends.numpy.evaluator import NumpyEvaluator
+from tinychain_backends.numpy.session import NumpyFunction, NumpySession
+
+__all__ = ["NumpyContainer", "NumpyEvaluator", "NumpyFunction", "NumpyProgram", "NumpySession"]

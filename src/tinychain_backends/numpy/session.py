@@ -1,0 +1,177 @@
+"""Runs a compiled step: holds parameters, feeds seed and captures, applies updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tinychain_backends.numpy.assembly import NumpyProgram
+from tinychain_backends.numpy.calls import Array
+from tinychain_backends.numpy.symbols import check_array, check_names, read_sizes
+from tinychain_compile import (
+    BindingError,
+    CompiledFunction,
+    CompiledTrainingStep,
+    LoweredProgram,
+)
+
+
+class NumpySession:
+    """Trains on NumPy with a step compiled by ``NumpyContainer``.
+
+    Args:
+        record: The compiled step.
+        parameters: The starting value of each parameter, by name; copied.
+
+    Raises:
+        BindingError: A parameter is missing, extra, or not of its declared dtype and shape.
+    """
+
+    def __init__(self, record: CompiledTrainingStep, parameters: Mapping[str, ArrayLike]) -> None:
+        self._record = record
+        self._forward = NumpyProgram(record.forward, "forward")
+        self._derivative = NumpyProgram(record.derivative, "derivative")
+        programs: dict[LoweredProgram, NumpyProgram] = {}
+        for row in record.parameters:
+            if row.update not in programs:
+                programs[row.update] = NumpyProgram(row.update, "update")
+        self._updates = {row.name: programs[row.update] for row in record.parameters}
+        self._declared = dict(record.source_forward_graph.inputs)
+        self._batch_names = {
+            name: value for name, value in self._declared.items() if name not in self._updates
+        }
+        check_names("parameters", parameters, self._updates)
+        arrays = {name: np.array(parameters[name]) for name in self._updates}
+        sizes = read_sizes(
+            {s: at for s, at in record.symbol_sources.items() if at[0] in arrays}, arrays
+        )
+        self._parameters = {
+            name: self._checked(f"parameter {name!r}", name, array, sizes)
+            for name, array in arrays.items()
+        }
+
+    @property
+    def parameters(self) -> Mapping[str, Array]:
+        """The current value of each parameter, by name, in order; read-only."""
+        return MappingProxyType(self._parameters)
+
+    def step(
+        self, batch: Mapping[str, ArrayLike], **optimizer_inputs: float
+    ) -> dict[str, Array]:
+        """Update every parameter once, and return the outputs by name, ``loss`` among them.
+
+        Args:
+            batch: An array for each input that is no parameter, by name.
+            optimizer_inputs: The runtime scalars of the update, such as ``learning_rate``.
+
+        Raises:
+            BindingError: Something is missing, extra, misshapen, mistyped or out of range; nothing
+                has changed.
+        """
+        scalars = self._scalars(optimizer_inputs)
+        values, sizes = self._run_forward(batch)
+        gradients = self._run_derivative(values, sizes)
+        updated: dict[str, Array] = {}
+        for row in self._record.parameters:
+            ids = row.update_input_value_ids
+            bound: dict[str, Array] = {
+                ids["parameter"]: self._parameters[row.name],
+                ids["gradient"]: gradients[row.gradient_value_id],
+            }
+            for value in row.source_update_graph.inputs[2:]:
+                bound[ids[value.name]] = np.asarray(scalars[value.name], value.value.type.dtype)
+            result = self._updates[row.name].run(bound, sizes)
+            updated[row.name] = result[row.updated_parameter_value_id]
+        self._parameters = updated
+        return self._outputs(values)
+
+    def value_and_gradients(
+        self, batch: Mapping[str, ArrayLike]
+    ) -> tuple[Array, dict[str, Array]]:
+        """Return the loss, and its derivative by each parameter; parameters stay as they are."""
+        values, sizes = self._run_forward(batch)
+        gradients = self._run_derivative(values, sizes)
+        rows = self._record.parameters
+        by_name = {row.name: gradients[row.gradient_value_id] for row in rows}
+        return values[self._record.loss_value_id], by_name
+
+    def evaluate(self, batch: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Return the outputs by name, without a derivative."""
+        values, _ = self._run_forward(batch)
+        return self._outputs(values)
+
+    def _run_forward(
+        self, batch: Mapping[str, ArrayLike]
+    ) -> tuple[dict[str, Array], dict[str, int]]:
+        """Return every value known after the forward run, by id, and the sizes of symbols."""
+        check_names("batch", batch, self._batch_names)
+        arrays = {name: np.asarray(array) for name, array in batch.items()} | self._parameters
+        sizes = read_sizes(self._record.symbol_sources, arrays)
+        ids = self._record.input_value_ids
+        values = {
+            ids[name]: self._checked(f"input {name!r}", name, arrays[name], sizes)
+            for name in self._declared
+        }
+        return values | self._forward.run(values, sizes), sizes
+
+    def _run_derivative(
+        self, values: Mapping[str, Array], sizes: Mapping[str, int]
+    ) -> dict[str, Array]:
+        loss = values[self._record.loss_value_id]
+        seeds = {seed: np.ones((), loss.dtype) for seed in self._record.seed_value_ids}
+        return self._derivative.run({**values, **seeds}, sizes)
+
+    def _outputs(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        return {"loss": values[self._record.loss_value_id]}
+
+    def _checked(self, what: str, name: str, array: Array, sizes: Mapping[str, int]) -> Array:
+        type = self._declared[name].type
+        return check_array(what, array, type.dtype, type.shape, sizes)
+
+    def _scalars(self, given: Mapping[str, float]) -> dict[str, float]:
+        """Return every runtime scalar, defaults filled in and ranges checked."""
+        rows = {row.name: row for row in self._record.runtime_inputs}
+        defaults = {name: row.default for name, row in rows.items() if row.default is not None}
+        scalars: dict[str, Any] = {**defaults, **given}
+        check_names("optimizer inputs", scalars, rows)
+        for name, value in scalars.items():
+            minimum = rows[name].minimum
+            if np.shape(value) != () or (minimum is not None and not value >= minimum):
+                bound = "" if minimum is None else f" of at least {minimum}"
+                raise BindingError(
+                    f"optimizer input {name!r}", expected=f"a number{bound}", got=repr(value)
+                )
+        return scalars
+
+
+class NumpyFunction:
+    """Runs a compiled function on NumPy.
+
+    Args:
+        record: A function compiled by ``NumpyContainer``.
+    """
+
+    def __init__(self, record: CompiledFunction) -> None:
+        self._record = record
+        self._program = NumpyProgram(record.program, "function")
+        self._declared = dict(record.source_graph.inputs)
+
+    def __call__(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Return the outputs by name.
+
+        Raises:
+            BindingError: An input is missing, extra, misshapen or mistyped.
+        """
+        check_names("inputs", inputs, self._declared)
+        arrays = {name: np.asarray(array) for name, array in inputs.items()}
+        sizes = read_sizes(self._record.symbol_sources, arrays)
+        values: dict[str, Array] = {}
+        for name, value in self._declared.items():
+            dtype, shape = value.type.dtype, value.type.shape
+            values[value.id] = check_array(f"input {name!r}", arrays[name], dtype, shape, sizes)
+        results = values | self._program.run(values, sizes)
+        return {name: results[i] for name, i in self._record.output_value_ids.items()}

@@ -1,0 +1,72 @@
+"""Symbolic sizes: what each symbol is once arrays are bound, and shapes in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinychain_compile import BindingError, resolve_shape
+
+
+def read_sizes(
+    sources: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> dict[str, int]:
+    """Return the number each symbol is, read off the arrays that carry it."""
+    return {symbol: arrays[name].shape[axis] for symbol, (name, axis) in sources.items()}
+
+
+def resolve_keywords(keywords: Mapping[str, Any], sizes: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return a call's keywords with symbolic shapes in numbers."""
+    if not is_symbolic(keywords):
+        return keywords
+    return {
+        name: resolve_shape(value, sizes) if isinstance(value, tuple) else value
+        for name, value in keywords.items()
+    }
+
+
+def is_symbolic(keywords: Mapping[str, Any]) -> bool:
+    """Return whether a shape among the keywords holds a symbol."""
+    return any(
+        not isinstance(size, int)
+        for value in keywords.values()
+        if isinstance(value, tuple)
+        for size in value
+    )
+
+
+def check_array(
+    what: str, array: object, dtype: np.dtype[Any], shape: tuple[Any, ...], sizes: Mapping[str, int]
+) -> np.ndarray[Any, Any]:
+    """Return a value as an array of exactly this dtype and shape.
+
+    Raises:
+        BindingError: It has another dtype or shape.
+    """
+    given = np.asarray(array)
+    wanted = resolve_shape(shape, sizes) if shape else ()
+    if given.dtype != dtype or given.shape != wanted:
+        raise BindingError(
+            what,
+            expected=f"{dtype}{list(wanted)}",
+            got=f"{given.dtype}{list(given.shape)}",
+            hint="Convert it with np.asarray(value, dtype), or compile for this type.",
+        )
+    return given
+
+
+def check_names(what: str, given: Mapping[str, object], wanted: Mapping[str, object]) -> None:
+    """Check that exactly the wanted names are given.
+
+    Raises:
+        BindingError: Names are missing or extra.
+    """
+    missing = [name for name in wanted if name not in given]
+    extra = [name for name in given if name not in wanted]
+    if missing or extra:
+        got = [f"no {name!r}" for name in missing] + [f"an extra {name!r}" for name in extra]
+        raise BindingError(
+            what, expected=f"exactly {', '.join(wanted) or 'nothing'}", got=", ".join(got)
+        )

@@ -1,0 +1,116 @@
+"""Compiles a training step (loss, derivative, optimizer update) for any backend.
+
+Every public name is resolved when it is first asked for, so importing the package is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tinychain_compile.api import compile_function as compile_function
+    from tinychain_compile.api import compile_training_step as compile_training_step
+    from tinychain_compile.api import lower_derivative_program as lower_derivative_program
+    from tinychain_compile.api import lower_graph as lower_graph
+    from tinychain_compile.api import trace_parameter_update as trace_parameter_update
+    from tinychain_compile.artifacts import CompiledFunction as CompiledFunction
+    from tinychain_compile.artifacts import CompiledTrainingStep as CompiledTrainingStep
+    from tinychain_compile.artifacts import CompileOptions as CompileOptions
+    from tinychain_compile.artifacts import DependencyAnalysis as DependencyAnalysis
+    from tinychain_compile.artifacts import DerivativeProgram as DerivativeProgram
+    from tinychain_compile.artifacts import LoweredOperation as LoweredOperation
+    from tinychain_compile.artifacts import LoweredProgram as LoweredProgram
+    from tinychain_compile.artifacts import ParameterCompilation as ParameterCompilation
+    from tinychain_compile.artifacts import Provenance as Provenance
+    from tinychain_compile.artifacts import RuntimeInput as RuntimeInput
+    from tinychain_compile.artifacts import TracedUpdate as TracedUpdate
+    from tinychain_compile.artifacts import ValueDependency as ValueDependency
+    from tinychain_compile.errors import BindingError as BindingError
+    from tinychain_compile.errors import CompilationError as CompilationError
+    from tinychain_compile.errors import HandlerContractError as HandlerContractError
+    from tinychain_compile.ir.dimensions import resolve_shape as resolve_shape
+    from tinychain_compile.ir.dimensions import symbol_sources as symbol_sources
+    from tinychain_compile.ir.graph import Graph as Graph
+    from tinychain_compile.ir.graph import Operation as Operation
+    from tinychain_compile.ir.graph import Value as Value
+    from tinychain_compile.ir.printer import fingerprint as fingerprint
+    from tinychain_compile.ir.printer import print_graph as print_graph
+    from tinychain_compile.ir.types import TensorType as TensorType
+    from tinychain_compile.ir.verifier import verify as verify
+    from tinychain_compile.lowering.fusion import NO_FUSION as NO_FUSION
+    from tinychain_compile.lowering.registry import (
+        OperationHandlerRegistry as OperationHandlerRegistry,
+    )
+    from tinychain_compile.optimizers.sgd import SGD as SGD
+    from tinychain_compile.passes.rewriting import rewrite as rewrite
+    from tinychain_compile.protocols import Declined as Declined
+    from tinychain_compile.protocols import Evaluator as Evaluator
+    from tinychain_compile.protocols import FusionCandidate as FusionCandidate
+    from tinychain_compile.protocols import FusionContext as FusionContext
+    from tinychain_compile.protocols import FusionHook as FusionHook
+    from tinychain_compile.protocols import FusionResult as FusionResult
+    from tinychain_compile.protocols import HandlerRegistry as HandlerRegistry
+    from tinychain_compile.protocols import OperationContext as OperationContext
+    from tinychain_compile.protocols import OperationHandler as OperationHandler
+    from tinychain_compile.protocols import Optimizer as Optimizer
+    from tinychain_compile.tensor import Tensor as Tensor
+
+_MODULE_BY_NAME = {
+    "BindingError": "errors",
+    "CompilationError": "errors",
+    "CompileOptions": "artifacts",
+    "CompiledFunction": "artifacts",
+    "CompiledTrainingStep": "artifacts",
+    "Declined": "protocols",
+    "DependencyAnalysis": "artifacts",
+    "DerivativeProgram": "artifacts",
+    "Evaluator": "protocols",
+    "FusionCandidate": "protocols",
+    "FusionContext": "protocols",
+    "FusionHook": "protocols",
+    "FusionResult": "protocols",
+    "Graph": "ir.graph",
+    "HandlerContractError": "errors",
+    "HandlerRegistry": "protocols",
+    "LoweredOperation": "artifacts",
+    "LoweredProgram": "artifacts",
+    "NO_FUSION": "lowering.fusion",
+    "Operation": "ir.graph",
+    "OperationContext": "protocols",
+    "OperationHandler": "protocols",
+    "OperationHandlerRegistry": "lowering.registry",
+    "Optimizer": "protocols",
+    "ParameterCompilation": "artifacts",
+    "Provenance": "artifacts",
+    "RuntimeInput": "artifacts",
+    "SGD": "optimizers.sgd",
+    "Tensor": "tensor",
+    "TensorType": "ir.types",
+    "TracedUpdate": "artifacts",
+    "Value": "ir.graph",
+    "ValueDependency": "artifacts",
+    "compile_function": "api",
+    "compile_training_step": "api",
+    "fingerprint": "ir.printer",
+    "lower_derivative_program": "api",
+    "lower_graph": "api",
+    "print_graph": "ir.printer",
+    "resolve_shape": "ir.dimensions",
+    "symbol_sources": "ir.dimensions",
+    "rewrite": "passes.rewriting",
+    "trace_parameter_update": "api",
+    "verify": "ir.verifier",
+}
+
+__all__ = list(_MODULE_BY_NAME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_BY_NAME})

@@ -1,0 +1,185 @@
+"""Function-style entry points over the container, for a caller who has handlers at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import TypeAlias
+
+from tinychain_compile.artifacts import (
+    CompiledFunction,
+    CompiledTrainingStep,
+    CompileOptions,
+    DerivativeProgram,
+    LoweredProgram,
+    RuntimeInput,
+    TracedUpdate,
+)
+from tinychain_compile.container import compiler_for
+from tinychain_compile.errors import InvalidOutputError, SeedShapeError
+from tinychain_compile.ir.graph import Graph, NamedValue, Value
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.ir.verifier import verify
+from tinychain_compile.lowering.fusion import NO_FUSION
+from tinychain_compile.optimizers.tracing import UpdateTracer
+from tinychain_compile.protocols import (
+    BindInput,
+    FusionHook,
+    HandlerRegistry,
+    HasTypeMetadata,
+    Optimizer,
+    Pass,
+    ProgramToLower,
+)
+from tinychain_compile.tensor import Tensor
+
+Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
+"""A registry that serves every program, or a function that makes one for each."""
+
+
+def compile_training_step(
+    loss: Callable[..., object],
+    *,
+    inputs: Mapping[str, HasTypeMetadata],
+    parameters: Sequence[str],
+    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None = None,
+    handlers: Handlers,
+    fusion: FusionHook = NO_FUSION,
+    bind_input: BindInput | None = None,
+    seed_label: str = "seed",
+    forward_expansions: Sequence[Pass[Graph]] = (),
+    derivative_expansions: Sequence[Pass[DerivativeProgram]] = (),
+    update_expansions: Sequence[Pass[TracedUpdate]] = (),
+    options: CompileOptions | None = None,
+) -> CompiledTrainingStep:
+    """Compile a training step with these handlers.
+
+    See ``TrainingStepCompiler.compile_training_step`` for everything but the following.
+
+    Args:
+        handlers: A registry, or a function that makes one per program.
+        fusion: The fusion hook, used for every program.
+    """
+    return compiler_for(handlers, fusion).compile_training_step(
+        loss,
+        inputs=inputs,
+        parameters=parameters,
+        optimizer=optimizer,
+        optimizer_inputs=optimizer_inputs,
+        bind_input=bind_input,
+        seed_label=seed_label,
+        forward_expansions=forward_expansions,
+        derivative_expansions=derivative_expansions,
+        update_expansions=update_expansions,
+        options=options,
+    )
+
+
+def compile_function(
+    function: Callable[..., object],
+    *,
+    inputs: Mapping[str, HasTypeMetadata],
+    handlers: Handlers,
+    fusion: FusionHook = NO_FUSION,
+    bind_input: BindInput | None = None,
+    expansions: Sequence[Pass[Graph]] = (),
+) -> CompiledFunction:
+    """Compile a forward-only function with these handlers, for inference and evaluation."""
+    return compiler_for(handlers, fusion).compile_function(
+        function, inputs=inputs, bind_input=bind_input, expansions=expansions
+    )
+
+
+def trace_parameter_update(
+    update: Callable[..., object],
+    *,
+    parameter: TensorType,
+    gradient: TensorType,
+    optimizer_inputs: Mapping[str, TensorType],
+) -> TracedUpdate:
+    """Trace one optimizer update by itself."""
+    traced = UpdateTracer().trace(
+        update,
+        parameter=parameter,
+        gradient=gradient,
+        optimizer_inputs=optimizer_inputs,
+        ids=count(),
+    )
+    verify(traced.graph)
+    return traced
+
+
+def lower_graph(
+    graph: Graph,
+    *,
+    handlers: Handlers,
+    outputs: Sequence[str] | None = None,
+    fusion: FusionHook = NO_FUSION,
+    bind_input: BindInput | None = None,
+) -> LoweredProgram:
+    """Lower a graph as it is, without legalization.
+
+    Args:
+        graph: What to lower; all its inputs are declared.
+        handlers: A registry, or a function that makes one.
+        outputs: The ids to compute; by default the graph's outputs.
+        fusion: The fusion hook.
+        bind_input: Makes the target value of an input; by default its row.
+    """
+    verify(graph)
+    compiler = compiler_for(handlers, fusion)
+    analysis = compiler.dependency_classifier.classify(graph, _selected(graph, outputs))
+    program = ProgramToLower(graph.name, analysis, compiler.lowerer.open_target())
+    compiler.lowerer.check_support([program])
+    return compiler.lowerer.lower(program, bind_input)
+
+
+def lower_derivative_program(
+    program: DerivativeProgram,
+    *,
+    forward_graph: Graph,
+    seed_value_ids: Sequence[str],
+    handlers: Handlers,
+    outputs: Sequence[str] | None = None,
+    fusion: FusionHook = NO_FUSION,
+    bind_input: BindInput | None = None,
+) -> LoweredProgram:
+    """Lower a derivative program as it is, without legalization.
+
+    Args:
+        program: What to lower.
+        forward_graph: What its captures and declared inputs belong to.
+        seed_value_ids: The id of its seed.
+        handlers: A registry, or a function that makes one.
+        outputs: The ids to compute; by default the gradients.
+        fusion: The fusion hook.
+        bind_input: Makes the target value of what it reads; by default its row.
+    """
+    verify(program.graph)
+    seed = program.seed.value
+    if tuple(seed_value_ids) != (seed.id,):
+        raise SeedShapeError("seed", expected=f"the one id {seed.id}", got=repr(seed_value_ids))
+    against = DerivativeProgram(
+        program.graph, forward_graph, NamedValue(program.seed.name, seed), program.parameters
+    )
+    compiler = compiler_for(handlers, fusion)
+    analysis = compiler.dependency_classifier.classify_derivative(
+        against, _selected(program.graph, outputs)
+    )
+    to_lower = ProgramToLower(program.graph.name, analysis, compiler.lowerer.open_target())
+    compiler.lowerer.check_support([to_lower])
+    return compiler.lowerer.lower(to_lower, bind_input)
+
+
+def _selected(graph: Graph, outputs: Sequence[str] | None) -> list[Value] | None:
+    if outputs is None:
+        return None
+    known = {value.id: value for _, value in graph.inputs}
+    known |= {operation.output.id: operation.output for operation in graph.operations}
+    for value_id in outputs:
+        if value_id not in known:
+            raise InvalidOutputError(
+                f"{graph.name}: output {value_id!r}", expected="an id of the graph", got="none"
+            )
+    return [known[value_id] for value_id in outputs]

@@ -1,0 +1,369 @@
+"""The records that stages hand on. All frozen, all data; target values inside are never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from tinychain_compile.ir.dimensions import Shape
+from tinychain_compile.ir.dtypes import DType
+from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.traversal import free_values, reachable
+from tinychain_compile.ir.types import TensorType
+
+TargetValue: TypeAlias = Any
+"""Whatever a handler returned: carried, never inspected, compared, hashed or iterated."""
+
+OnDisconnected: TypeAlias = Literal["error", "zero"]
+"""What to do about a parameter without a path to the loss."""
+
+
+# Declaration.
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeInput:
+    """A scalar that the consumer feeds to an update each step, such as a learning rate.
+
+    Args:
+        name: The keyword of the optimizer's ``update``.
+        default: What a consumer feeds when told nothing; ``None`` if it must be told.
+        minimum: The smallest value that makes sense.
+    """
+
+    name: str
+    default: float | None = None
+    minimum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """Policies that are not part of the contract's signature.
+
+    Args:
+        on_disconnected: ``"error"`` names where a parameter's path breaks; ``"zero"`` gives zeros.
+    """
+
+    on_disconnected: OnDisconnected = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the caller declared, checked.
+
+    Args:
+        inputs: Type of each input, by name, in order.
+        parameters: The names to differentiate by, in order.
+        update: The optimizer's update function.
+        optimizer_inputs: The runtime scalars the update reads, in order.
+        optimizer_label: What the optimizer is called in the record.
+    """
+
+    inputs: Mapping[str, TensorType]
+    parameters: tuple[str, ...]
+    update: Any
+    optimizer_inputs: tuple[RuntimeInput, ...]
+    optimizer_label: str
+
+
+# Programs before lowering.
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeProgram:
+    """The vector-Jacobian product of a forward graph, as a graph of its own.
+
+    Args:
+        graph: From what it reads (declared inputs, the seed, forward captures; the same ``Value``
+            objects as in the forward graph) to one gradient per parameter, named by it.
+        forward: The graph that was differentiated.
+        seed: The input that multiplies the derivative: a scalar of the loss's type.
+        parameters: The inputs of the forward graph that were differentiated by, in order.
+    """
+
+    graph: Graph
+    forward: Graph
+    seed: NamedValue
+    parameters: tuple[NamedValue, ...]
+
+    @staticmethod
+    def assemble(
+        forward: Graph,
+        seed: NamedValue,
+        parameters: tuple[NamedValue, ...],
+        operations: Sequence[Operation],
+        gradients: Sequence[Value],
+    ) -> DerivativeProgram:
+        """Return the program of what the gradients need, its inputs in canonical order.
+
+        Declared inputs stand in declaration order, then the seed, then captures in the forward
+        graph's order, named ``@`` and their id.
+        """
+        needed = reachable(operations, gradients)
+        free = set(free_values(needed, gradients))
+        inputs = [item for item in forward.inputs if item.value in free]
+        inputs.append(seed)
+        made = (operation.output for operation in forward.operations)
+        inputs += [NamedValue(f"@{value.id}", value) for value in made if value in free]
+        outputs = [NamedValue(item.name, g) for item, g in zip(parameters, gradients, strict=True)]
+        graph = Graph("derivative", tuple(inputs), needed, tuple(outputs))
+        return DerivativeProgram(graph, forward, seed, parameters)
+
+    @property
+    def gradients(self) -> dict[Value, Value]:
+        """The gradient of each parameter's value, in parameter order."""
+        made = dict(self.graph.outputs)
+        return {value: made[name] for name, value in self.parameters}
+
+    def with_graph(self, graph: Graph) -> DerivativeProgram:
+        """Return the program with its graph rewritten."""
+        return DerivativeProgram(graph, self.forward, self.seed, self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedUpdate:
+    """One optimizer update, for all parameters of one type.
+
+    Args:
+        graph: Inputs are roles (``parameter``, ``gradient``, then runtime scalars); the output
+            ``parameter`` is the new one.
+    """
+
+    graph: Graph
+
+    @property
+    def updated_parameter_id(self) -> str:
+        """The id of the new parameter."""
+        return self.graph.output_ids["parameter"]
+
+    @property
+    def input_value_ids(self) -> dict[str, str]:
+        """The id of each role."""
+        return self.graph.input_ids
+
+
+# Dependencies.
+
+
+class Provenance(str, Enum):
+    """Where a value comes from."""
+
+    DECLARED_INPUT = "declared_input"
+    SEED_INPUT = "seed_input"
+    FORWARD_CAPTURE = "forward_capture"
+    LOCAL_VALUE = "local_value"
+
+
+class ValueDependency(NamedTuple):
+    """A value that a selection depends on, and where it comes from."""
+
+    value_id: str
+    provenance: Provenance
+    dtype: DType
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyAnalysis:
+    """What a selection of outputs depends on, and the order in which to compute it.
+
+    Args:
+        selected_outputs: The ids of the outputs.
+        dependencies: Declared inputs in declaration order, seeds, captures in forward topological
+            order, local values in schedule order.
+        schedule: The operations, each as late as its consumers allow.
+    """
+
+    selected_outputs: tuple[str, ...]
+    dependencies: tuple[ValueDependency, ...]
+    schedule: tuple[Operation, ...]
+
+    @property
+    def declared_inputs(self) -> tuple[ValueDependency, ...]:
+        """What the consumer binds by name."""
+        return self._of(Provenance.DECLARED_INPUT)
+
+    @property
+    def seed_inputs(self) -> tuple[ValueDependency, ...]:
+        """The upstream cotangent."""
+        return self._of(Provenance.SEED_INPUT)
+
+    @property
+    def forward_captures(self) -> tuple[ValueDependency, ...]:
+        """What the consumer retains from the forward run."""
+        return self._of(Provenance.FORWARD_CAPTURE)
+
+    @property
+    def local_values(self) -> tuple[ValueDependency, ...]:
+        """What is made inside."""
+        return self._of(Provenance.LOCAL_VALUE)
+
+    @property
+    def required_inputs(self) -> tuple[ValueDependency, ...]:
+        """Everything that is not made inside."""
+        return tuple(d for d in self.dependencies if d.provenance is not Provenance.LOCAL_VALUE)
+
+    def _of(self, provenance: Provenance) -> tuple[ValueDependency, ...]:
+        return tuple(d for d in self.dependencies if d.provenance is provenance)
+
+
+# Lowered programs.
+
+
+class LoweredOperation(NamedTuple):
+    """What one handler call, or one fusion, made.
+
+    Attributes:
+        output_value_id: The id of the value that is computed.
+        value: The target value.
+        source_node_ids: The operations it stands for, in schedule order.
+        source_operators: Their operator classes.
+        is_fused: Whether a fusion hook made it.
+    """
+
+    output_value_id: str
+    value: TargetValue
+    source_node_ids: tuple[str, ...]
+    source_operators: tuple[type[Operator], ...]
+    is_fused: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoweredProgram:
+    """An ordered list of target values, and what they depend on.
+
+    Args:
+        selected_outputs: The ids of the outputs, in order.
+        operations: In the order they were lowered.
+        values: The target value of each bound or lowered id.
+        dependencies: What the program reads.
+    """
+
+    selected_outputs: tuple[str, ...]
+    operations: tuple[LoweredOperation, ...]
+    values: Mapping[str, TargetValue] = field(repr=False)
+    dependencies: DependencyAnalysis = field(repr=False)
+
+    @property
+    def output_values(self) -> tuple[TargetValue, ...]:
+        """The target values of the outputs, in order."""
+        return tuple(self.values[value_id] for value_id in self.selected_outputs)
+
+
+# The records.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterCompilation:
+    """One parameter of a compiled step.
+
+    Args:
+        name: As declared.
+        value_id: Its id in the forward and derivative programs.
+        gradient_value_id: The id of its gradient in the derivative program.
+        source_update_graph: The update as traced; shared by parameters of equal type.
+        lowered_update_graph: The same after legalization and passes.
+        update: The lowered update.
+        update_input_value_ids: The id of each role in the update.
+        updated_parameter_value_id: The id of the new parameter in the update.
+    """
+
+    name: str
+    value_id: str
+    gradient_value_id: str
+    source_update_graph: Graph = field(repr=False)
+    lowered_update_graph: Graph = field(repr=False)
+    update: LoweredProgram = field(repr=False)
+    update_input_value_ids: Mapping[str, str]
+    updated_parameter_value_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepProvenance:
+    """Where a record comes from.
+
+    Args:
+        graph_id: The fingerprint of the source forward graph.
+        contract_version: The version of the contracts this record follows.
+        input_names: In declaration order.
+        parameter_names: In declaration order.
+        pass_labels: The caller's passes by stage, in order.
+        optimizer_label: What the optimizer is called.
+    """
+
+    graph_id: str
+    contract_version: str
+    input_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    pass_labels: Mapping[str, tuple[str, ...]]
+    optimizer_label: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledTrainingStep:
+    """The record of one compiled training step.
+
+    Args:
+        source_forward_graph: The loss as traced.
+        source_derivative_program: Its VJP as derived.
+        lowered_forward_graph: The forward graph after capture planning, legalization and passes.
+        lowered_derivative_program: The derivative likewise.
+        forward: Lowered; its outputs are the loss, then the captures, without repeats.
+        derivative: Lowered; its outputs are the gradients in parameter order.
+        input_value_ids: The id of each declared input.
+        loss_value_id: The id of the loss.
+        forward_capture_value_ids: What to retain from the forward run for the derivative.
+        seed_value_ids: The id of the seed.
+        parameters: One row each, in order.
+        runtime_inputs: The scalars that updates read.
+        symbol_sources: For each symbolic size, the input and the axis it can be read off.
+        provenance: Where the record comes from.
+    """
+
+    source_forward_graph: Graph = field(repr=False)
+    source_derivative_program: DerivativeProgram = field(repr=False)
+    lowered_forward_graph: Graph = field(repr=False)
+    lowered_derivative_program: DerivativeProgram = field(repr=False)
+    forward: LoweredProgram
+    derivative: LoweredProgram
+    input_value_ids: Mapping[str, str]
+    loss_value_id: str
+    forward_capture_value_ids: tuple[str, ...]
+    seed_value_ids: tuple[str, ...]
+    parameters: tuple[ParameterCompilation, ...]
+    runtime_inputs: tuple[RuntimeInput, ...]
+    symbol_sources: Mapping[str, tuple[str, int]]
+    provenance: StepProvenance
+
+    def parameter(self, name: str) -> ParameterCompilation:
+        """Return the row of this name.
+
+        Raises:
+            KeyError: The step has no such parameter.
+        """
+        return {row.name: row for row in self.parameters}[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledFunction:
+    """The record of a forward-only function, for inference and evaluation.
+
+    Args:
+        source_graph: The function as traced.
+        lowered_graph: The same after legalization and passes.
+        program: Lowered; its outputs are the function's, in order.
+        input_value_ids: The id of each input.
+        output_value_ids: The id of each output; a function that returns one tensor names it
+            ``output``.
+        symbol_sources: For each symbolic size, the input and the axis it can be read off.
+    """
+
+    source_graph: Graph = field(repr=False)
+    lowered_graph: Graph = field(repr=False)
+    program: LoweredProgram
+    input_value_ids: Mapping[str, str]
+    output_value_ids: Mapping[str, str]
+    symbol_sources: Mapping[str, tuple[str, int]]

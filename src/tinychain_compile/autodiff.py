@@ -1,0 +1,185 @@
+"""Reverse-mode differentiation of a graph into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tinychain_compile.artifacts import DerivativeProgram, OnDisconnected
+from tinychain_compile.errors import (
+    DeclarationError,
+    DisconnectedParameterError,
+    MalformedGraphError,
+    MissingDerivativeError,
+)
+from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.origin import Derived
+from tinychain_compile.ir.traversal import reachable
+from tinychain_compile.operators import StopGradient
+from tinychain_compile.protocols import VJPRule
+from tinychain_compile.tensor import Tensor
+
+
+class ReverseModeEngine:
+    """Walks the forward graph backwards, applying one rule per operation on a parameter's path.
+
+    Args:
+        rules: The VJP rule of each operator class.
+        without_derivative: Why an operator class has none, where it has none on purpose.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[type[Operator], VJPRule],
+        without_derivative: Mapping[type[Operator], str],
+    ) -> None:
+        self._rules = rules
+        self._without_derivative = without_derivative
+
+    def derive(
+        self,
+        forward: Graph,
+        parameters: Sequence[str],
+        *,
+        ids: IdSource,
+        seed_label: str,
+        on_disconnected: OnDisconnected,
+    ) -> DerivativeProgram:
+        """Return the VJP of the graph's first output for the named inputs.
+
+        Raises:
+            MissingDerivativeError: Operators on a parameter's path have no rule; all are named.
+            DisconnectedParameterError: A parameter does not reach the loss.
+        """
+        if seed_label in forward.input_ids:
+            raise DeclarationError(
+                "seed_label", expected="a name that no input has", got=repr(seed_label)
+            )
+        loss = forward.outputs[0].value
+        named = tuple(NamedValue(name, forward.input(name)) for name in parameters)
+        builder = GraphBuilder(ids, Derived("derivative", "loss", None))
+        seed = NamedValue(seed_label, builder.input(loss.type))
+        cotangents = self._sweep(forward, loss, [v for _, v in named], builder, seed.value)
+        gradients: list[Value] = []
+        for name, value in named:
+            cotangent = cotangents.get(value)
+            if cotangent is None:
+                if on_disconnected == "error":
+                    self._check_disconnection_is_meant(forward, loss, name, value)
+                builder.origin = Derived("zero derivative", name, None)
+                zero = Tensor(builder, value).literal(0.0)
+                cotangent = zero.broadcast_to(value.type.shape)
+            gradients.append(cotangent.value)
+        return DerivativeProgram.assemble(forward, seed, named, builder.operations, gradients)
+
+    def _sweep(
+        self,
+        forward: Graph,
+        loss: Value,
+        parameters: Sequence[Value],
+        builder: GraphBuilder,
+        seed: Value,
+    ) -> Mapping[Value, Tensor]:
+        """Return the cotangent of each value on a path from a parameter to the loss."""
+        active = _depending_on(forward, parameters)
+        cotangents: dict[Value, Tensor] = {loss: Tensor(builder, seed)}
+        missing: list[Operation] = []
+        for operation in reversed(forward.operations):
+            output = operation.output
+            if output not in active or output not in cotangents:
+                continue
+            kind = type(operation.operator)
+            rule = self._rules.get(kind)
+            if rule is None:
+                if kind not in self._without_derivative:
+                    missing.append(operation)
+                continue
+            builder.origin = Derived("derivative", operation.operator.name, operation.origin)
+            results = rule(
+                operation.operator,
+                cotangents[output],
+                Tensor(builder, output),
+                *[Tensor(builder, value) for value in operation.inputs],
+            )
+            _check_results(operation, results)
+            for value, cotangent in zip(operation.inputs, results, strict=True):
+                if cotangent is not None and value in active:
+                    known = cotangents.get(value)
+                    cotangents[value] = cotangent if known is None else known + cotangent
+        if missing:
+            raise MissingDerivativeError(
+                "VJP rules",
+                expected="a rule for every operator on a path from a parameter to the loss",
+                got="none for:\n"
+                + "\n".join(f"    {op.operator.name}, at {op.origin}" for op in missing),
+                hint="Add a rule to the engine's table, or cut the path with stop_gradient.",
+            )
+        return cotangents if loss in active else {}
+
+    def _check_disconnection_is_meant(
+        self, forward: Graph, loss: Value, name: str, parameter: Value
+    ) -> None:
+        """Raise, naming where the path breaks, unless only ``stop_gradient`` cuts it."""
+        depending = _depending_on(forward, [parameter])
+        readers = [op for op in forward.operations if not depending.isdisjoint(op.inputs)]
+        location: object | None = None
+        if loss in depending:
+            needed = set(reachable(forward.operations, [loss]))
+            cuts = [op for op in readers if op in needed and self._cuts(op, depending)]
+            meant = [op for op in cuts if isinstance(op.operator, StopGradient)]
+            if cuts and len(meant) == len(cuts):
+                return
+            cut = next((op for op in cuts if op not in meant), readers[-1])
+            reason = self._without_derivative.get(
+                type(cut.operator), "it passes no derivative to this operand"
+            )
+            got = f"a path that breaks at {cut.operator.name}: {reason}"
+            location = cut.origin
+        elif readers:
+            got = f"a path that ends at {readers[-1].operator.name}, whose result is not used"
+            location = readers[-1].origin
+        else:
+            got = "one that the loss never uses"
+        raise DisconnectedParameterError(
+            f"parameter {name!r}",
+            expected="a differentiable path to the loss",
+            got=got,
+            location=location,
+            hint="Use it in the loss, leave it out of the parameters, or ask for zeros with "
+            'CompileOptions(on_disconnected="zero").',
+        )
+
+    def _cuts(self, operation: Operation, depending: set[Value]) -> bool:
+        """Return whether an operation on the path passes no derivative on.
+
+        An operation cuts if its operator has no derivative, or if a value that is not floating
+        comes in: an index, a condition, an integer.
+        """
+        return type(operation.operator) in self._without_derivative or any(
+            value in depending and not operation.output.type.is_floating
+            for value in operation.inputs
+        )
+
+
+def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:
+    depending = set(values)
+    for operation in graph.operations:
+        if not depending.isdisjoint(operation.inputs):
+            depending.add(operation.output)
+    return depending
+
+
+def _check_results(operation: Operation, results: tuple[Tensor | None, ...]) -> None:
+    """Check that a rule gave each operand a cotangent of its type."""
+    expected = tuple(value.type for value in operation.inputs)
+    got = tuple(None if result is None else result.type for result in results)
+    if len(got) != len(expected) or any(
+        g is not None and g != e for g, e in zip(got, expected, strict=True)
+    ):
+        raise MalformedGraphError(
+            f"VJP rule of {operation.operator.name}",
+            expected=f"cotangents of types {expected}",
+            got=str(got),
+            location=operation.origin,
+        )

@@ -1,0 +1,306 @@
+"""The order of the work, nothing else: every step is a stage that was plugged in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tinychain_compile.artifacts import (
+    CompiledFunction,
+    CompiledTrainingStep,
+    CompileOptions,
+    Declaration,
+    DerivativeProgram,
+    LoweredProgram,
+    ParameterCompilation,
+    RuntimeInput,
+    StepProvenance,
+    TracedUpdate,
+)
+from tinychain_compile.ir.dimensions import symbol_sources
+from tinychain_compile.ir.dtypes import F32, F64
+from tinychain_compile.ir.graph import Graph, IdSource
+from tinychain_compile.ir.printer import fingerprint
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.ir.verifier import verify
+from tinychain_compile.protocols import (
+    BindInput,
+    CapturePlanner,
+    DeclarationChecker,
+    DependencyClassifier,
+    HasTypeMetadata,
+    Legalizer,
+    Lowerer,
+    LoweringTarget,
+    Optimizer,
+    OptimizerTracer,
+    Pass,
+    PassRunner,
+    ProgramToLower,
+    Tracer,
+    VJPEngine,
+    pass_label,
+)
+from tinychain_compile.tensor import Tensor
+
+CONTRACT_VERSION = "1"
+"""The version of the record and of the contracts with handlers, hooks and optimizers."""
+
+
+class _Update(NamedTuple):
+    """What all parameters of one type share."""
+
+    traced: TracedUpdate
+    legal: TracedUpdate
+    target: LoweringTarget
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStepCompiler:
+    """Compiles training steps and functions through its stages.
+
+    Each stage is documented at its Protocol. Build one by hand, or get it from a container.
+    """
+
+    declaration_checker: DeclarationChecker
+    tracer: Tracer
+    vjp_engine: VJPEngine
+    capture_planner: CapturePlanner
+    dependency_classifier: DependencyClassifier
+    optimizer_tracer: OptimizerTracer
+    legalizer: Legalizer
+    pass_runner: PassRunner
+    lowerer: Lowerer
+
+    def compile_training_step(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None = None,
+        bind_input: BindInput | None = None,
+        seed_label: str = "seed",
+        forward_expansions: Sequence[Pass[Graph]] = (),
+        derivative_expansions: Sequence[Pass[DerivativeProgram]] = (),
+        update_expansions: Sequence[Pass[TracedUpdate]] = (),
+        options: CompileOptions | None = None,
+    ) -> CompiledTrainingStep:
+        """Return the record of one training step.
+
+        Args:
+            loss: Takes every input by keyword, returns a floating scalar. Called once.
+            inputs: The dtype and shape of each input, parameters included.
+            parameters: The names to differentiate by, in order.
+            optimizer: Gives each new parameter.
+            optimizer_inputs: The runtime scalars of the update; by default what it requires.
+            bind_input: Makes the target value of what a program reads; by default its row.
+            seed_label: What the seed is called in the derivative program.
+            forward_expansions: Passes over the forward graph.
+            derivative_expansions: Passes over the derivative program.
+            update_expansions: Passes over each update.
+            options: Policies.
+
+        Raises:
+            CompilationError: Or the member of the family that says what is wrong. What the loss or
+                the update itself raises passes through.
+        """
+        options = options or CompileOptions()
+        declaration = self.declaration_checker.check(
+            loss,
+            inputs=inputs,
+            parameters=parameters,
+            optimizer=optimizer,
+            optimizer_inputs=optimizer_inputs,
+        )
+        ids = count()
+        forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
+        verify(forward)
+        derivative = self.vjp_engine.derive(
+            forward,
+            declaration.parameters,
+            ids=ids,
+            seed_label=seed_label,
+            on_disconnected=options.on_disconnected,
+        )
+        verify(derivative.graph)
+        planned = self.capture_planner.plan(derivative, ids)
+        if planned is not derivative:
+            verify(planned.graph)
+        captures = self.dependency_classifier.classify_derivative(planned)
+        selected = self.dependency_classifier.select_forward(forward, captures)
+        traced = self._trace_updates(declaration, ids)
+
+        forward_target = self.lowerer.open_target()
+        derivative_target = self.lowerer.open_target()
+        legal_forward = self._legalized(selected, forward_target, ids)
+        legal_forward = self.pass_runner.run_graph(
+            legal_forward, forward_expansions, stage="forward"
+        )
+        legal_derivative = planned.with_graph(
+            self._legalized(planned.graph, derivative_target, ids)
+        )
+        legal_derivative = self.pass_runner.run_derivative(legal_derivative, derivative_expansions)
+        updates = {
+            type: self._legalized_update(update, update_expansions, ids)
+            for type, update in traced.items()
+        }
+
+        forward_program = self._to_lower("forward", legal_forward, forward_target)
+        derivative_program = ProgramToLower(
+            "derivative",
+            self.dependency_classifier.classify_derivative(legal_derivative),
+            derivative_target,
+        )
+        update_programs = {
+            type: self._to_lower(f"update of {type}", update.legal.graph, update.target)
+            for type, update in updates.items()
+        }
+        self.lowerer.check_support(
+            [forward_program, derivative_program, *update_programs.values()]
+        )
+        lowered_forward = self.lowerer.lower(forward_program, bind_input)
+        lowered_derivative = self.lowerer.lower(derivative_program, bind_input)
+        lowered_updates = {
+            type: self.lowerer.lower(program, bind_input)
+            for type, program in update_programs.items()
+        }
+
+        return CompiledTrainingStep(
+            source_forward_graph=forward,
+            source_derivative_program=derivative,
+            lowered_forward_graph=legal_forward,
+            lowered_derivative_program=legal_derivative,
+            forward=lowered_forward,
+            derivative=lowered_derivative,
+            input_value_ids=MappingProxyType(forward.input_ids),
+            loss_value_id=legal_forward.outputs[0].value.id,
+            forward_capture_value_ids=lowered_forward.selected_outputs[1:],
+            seed_value_ids=(derivative.seed.value.id,),
+            parameters=tuple(
+                _parameter_row(name, declaration, legal_derivative, updates, lowered_updates)
+                for name in declaration.parameters
+            ),
+            runtime_inputs=declaration.optimizer_inputs,
+            symbol_sources=_symbol_sources(declaration.inputs),
+            provenance=StepProvenance(
+                graph_id=fingerprint(forward),
+                contract_version=CONTRACT_VERSION,
+                input_names=tuple(declaration.inputs),
+                parameter_names=declaration.parameters,
+                pass_labels=MappingProxyType(
+                    {
+                        "forward": _labels(forward_expansions),
+                        "derivative": _labels(derivative_expansions),
+                        "update": _labels(update_expansions),
+                    }
+                ),
+                optimizer_label=declaration.optimizer_label,
+            ),
+        )
+
+    def compile_function(
+        self,
+        function: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        bind_input: BindInput | None = None,
+        expansions: Sequence[Pass[Graph]] = (),
+    ) -> CompiledFunction:
+        """Return the record of a function without derivative, for inference and evaluation.
+
+        Args:
+            function: Takes every input by keyword, returns a tensor or a mapping of them.
+            inputs: The dtype and shape of each input.
+            bind_input: Makes the target value of an input; by default its row.
+            expansions: Passes over the graph.
+
+        Raises:
+            CompilationError: Or the member of the family that says what is wrong.
+        """
+        types = self.declaration_checker.check_function(function, inputs=inputs)
+        ids = count()
+        graph = self.tracer.trace_function(function, types, ids)
+        verify(graph)
+        target = self.lowerer.open_target()
+        legal = self.pass_runner.run_graph(
+            self._legalized(graph, target, ids), expansions, stage="function"
+        )
+        program = self._to_lower("function", legal, target)
+        self.lowerer.check_support([program])
+        return CompiledFunction(
+            source_graph=graph,
+            lowered_graph=legal,
+            program=self.lowerer.lower(program, bind_input),
+            input_value_ids=MappingProxyType(graph.input_ids),
+            output_value_ids=MappingProxyType(legal.output_ids),
+            symbol_sources=_symbol_sources(types),
+        )
+
+    def _trace_updates(
+        self, declaration: Declaration, ids: IdSource
+    ) -> Mapping[TensorType, TracedUpdate]:
+        """Trace the update once for each type that a parameter has."""
+        updates: dict[TensorType, TracedUpdate] = {}
+        for name in declaration.parameters:
+            type = declaration.inputs[name]
+            if type not in updates:
+                scalar = TensorType(F64 if type.dtype == F64 else F32, ())
+                updates[type] = self.optimizer_tracer.trace(
+                    declaration.update,
+                    parameter=type,
+                    gradient=type,
+                    optimizer_inputs={item.name: scalar for item in declaration.optimizer_inputs},
+                    ids=ids,
+                )
+                verify(updates[type].graph)
+        return updates
+
+    def _legalized_update(
+        self, update: TracedUpdate, passes: Sequence[Pass[TracedUpdate]], ids: IdSource
+    ) -> _Update:
+        target = self.lowerer.open_target()
+        legal = TracedUpdate(self._legalized(update.graph, target, ids))
+        return _Update(update, self.pass_runner.run_update(legal, passes), target)
+
+    def _legalized(self, graph: Graph, target: LoweringTarget, ids: IdSource) -> Graph:
+        legal = self.legalizer.legalize(graph, target.handlers, ids)
+        if legal is not graph:
+            verify(legal)
+        return legal
+
+    def _to_lower(self, name: str, graph: Graph, target: LoweringTarget) -> ProgramToLower:
+        return ProgramToLower(name, self.dependency_classifier.classify(graph), target)
+
+
+def _parameter_row(
+    name: str,
+    declaration: Declaration,
+    derivative: DerivativeProgram,
+    updates: Mapping[TensorType, _Update],
+    lowered: Mapping[TensorType, LoweredProgram],
+) -> ParameterCompilation:
+    type = declaration.inputs[name]
+    update = updates[type]
+    return ParameterCompilation(
+        name=name,
+        value_id=derivative.forward.input(name).id,
+        gradient_value_id=derivative.graph.output(name).id,
+        source_update_graph=update.traced.graph,
+        lowered_update_graph=update.legal.graph,
+        update=lowered[type],
+        update_input_value_ids=MappingProxyType(update.legal.input_value_ids),
+        updated_parameter_value_id=update.legal.updated_parameter_id,
+    )
+
+
+def _symbol_sources(types: Mapping[str, TensorType]) -> Mapping[str, tuple[str, int]]:
+    return MappingProxyType(symbol_sources({name: type.shape for name, type in types.items()}))
+
+
+def _labels(passes: Sequence[object]) -> tuple[str, ...]:
+    return tuple(map(pass_label, passes))

@@ -1,0 +1,198 @@
+"""The wiring of the compiler: stages as providers, and two slots that a backend fills.
+
+A backend derives and assigns the slots; the inherited ``compiler`` uses exactly those. The library
+resolves provider *objects*, so a plain subclass would keep the base's: on derivation this container
+copies its whole graph and makes the backend's providers the slots' defaults
+(docs/design/decisions/0011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from dependency_injector import containers, providers
+
+from tinychain_compile.autodiff import ReverseModeEngine
+from tinychain_compile.compiler import TrainingStepCompiler
+from tinychain_compile.declaration import StrictDeclarationChecker
+from tinychain_compile.decompositions import DECOMPOSITIONS
+from tinychain_compile.dependencies import StructuralClassifier
+from tinychain_compile.errors import BackendError
+from tinychain_compile.lowering.lowerer import ProgramLowerer
+from tinychain_compile.optimizers.tracing import UpdateTracer
+from tinychain_compile.passes.captures import MovementPlanner
+from tinychain_compile.passes.legalization import DecomposingLegalizer
+from tinychain_compile.passes.runner import CheckedPassRunner
+from tinychain_compile.protocols import (
+    CapturePlanner,
+    DeclarationChecker,
+    DependencyClassifier,
+    FusionHook,
+    HandlerRegistry,
+    Legalizer,
+    Lowerer,
+    OptimizerTracer,
+    PassRunner,
+    Tracer,
+    VJPEngine,
+)
+from tinychain_compile.tracing import FunctionTracer
+from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
+
+
+class Slot(providers.Dependency):  # type: ignore[misc]
+    """A provider that a backend must fill; resolving an empty one names every empty slot."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.is_defined:
+            self._raise_unfilled()
+        return super().__call__(*args, **kwargs)
+
+    def _raise_unfilled(self) -> NoReturn:
+        container = self.parent
+        name = self.parent_name.rpartition(".")[0] if container else "container"
+        found = dict(container.providers) if container else {}
+        slots = [k for k, v in found.items() if isinstance(v, Slot)]
+        empty = [k for k in slots if not found[k].is_defined] or ["slot"]
+        hint = "Assign these providers in a class that derives from the container."
+        for slot in empty:
+            others = [k for k in found if k not in _STAGES and k not in slots]
+            for near in get_close_matches(slot, others, n=1):
+                hint += f" Is {near!r} meant to be {slot!r}?"
+        raise BackendError(
+            name,
+            expected=f"a provider for each of {', '.join(f'{name}.{slot}' for slot in slots)}",
+            got=f"none for {', '.join(f'{name}.{slot}' for slot in empty)}",
+            hint=hint,
+        )
+
+
+class TrainingStepContainer(containers.DeclarativeContainer):
+    """Wires the stages into a compiler. Derive, and assign ``handler_registry`` and ``fusion_hook``.
+
+    Any provider can be overridden on an instance, by ``override``, a constructor keyword,
+    ``override_providers`` or ``testing.scoped_overrides``; nothing above a slot or a stage is cached,
+    so the compiler sees it at once.
+    """
+
+    handler_registry: providers.Provider[HandlerRegistry] = Slot()
+    fusion_hook: providers.Provider[FusionHook] = Slot()
+
+    declaration_checker: providers.Provider[DeclarationChecker] = providers.Factory(
+        StrictDeclarationChecker
+    )
+    tracer: providers.Provider[Tracer] = providers.Factory(FunctionTracer)
+    vjp_engine: providers.Provider[VJPEngine] = providers.Factory(
+        ReverseModeEngine,
+        rules=providers.Object(VJP_RULES),
+        without_derivative=providers.Object(WITHOUT_DERIVATIVE),
+    )
+    capture_planner: providers.Provider[CapturePlanner] = providers.Factory(MovementPlanner)
+    dependency_classifier: providers.Provider[DependencyClassifier] = providers.Factory(
+        StructuralClassifier
+    )
+    optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Factory(UpdateTracer)
+    legalizer: providers.Provider[Legalizer] = providers.Factory(
+        DecomposingLegalizer, decompositions=providers.Object(DECOMPOSITIONS)
+    )
+    pass_runner: providers.Provider[PassRunner] = providers.Factory(CheckedPassRunner)
+    lowerer: providers.Provider[Lowerer] = providers.Factory(
+        ProgramLowerer,
+        registry_for_program=handler_registry.provider,
+        fusion_for_program=fusion_hook.provider,
+    )
+    compiler: providers.Provider[TrainingStepCompiler] = providers.Factory(
+        TrainingStepCompiler,
+        declaration_checker=declaration_checker,
+        tracer=tracer,
+        vjp_engine=vjp_engine,
+        capture_planner=capture_planner,
+        dependency_classifier=dependency_classifier,
+        optimizer_tracer=optimizer_tracer,
+        legalizer=legalizer,
+        pass_runner=pass_runner,
+        lowerer=lowerer,
+    )
+
+    def __new__(cls, **overriding_providers: Any) -> TrainingStepContainer:
+        """Make an instance, with these providers overridden.
+
+        Raises:
+            BackendError: A keyword names no provider.
+        """
+        unknown = [name for name in overriding_providers if name not in cls.providers]
+        if unknown:
+            raise BackendError(
+                cls.__name__,
+                expected=f"names among {', '.join(cls.providers)}",
+                got=", ".join(f"{cls.__name__}.{name}" for name in unknown),
+            )
+        made: TrainingStepContainer = super().__new__(cls, **overriding_providers)
+        return made
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Copy the base's graph, with the slots that the subclass declares filled.
+
+        Raises:
+            BackendError: The subclass redeclares what is no slot, or has two container bases.
+        """
+        super().__init_subclass__(**kwargs)
+        bases = [base for base in cls.__bases__ if isinstance(base, type(TrainingStepContainer))]
+        if len(bases) != 1:
+            names = ", ".join(base.__name__ for base in bases)
+            raise BackendError(cls.__name__, expected="one container base", got=names)
+        _derive(cls, bases[0].providers, dict(cls.cls_providers))
+
+
+def _derive(
+    cls: type[TrainingStepContainer],
+    inherited: dict[str, providers.Provider[Any]],
+    own: dict[str, providers.Provider[Any]],
+) -> None:
+    """Put a copy of the inherited graph on a class, its slots filled by the class's own providers.
+
+    One memo serves all copies, so that they refer to each other as the originals did; what refers
+    to a provider that fills a slot refers to the slot.
+    """
+    fixed = [n for n in own if n in inherited and not isinstance(inherited[n], Slot)]
+    if fixed:
+        raise BackendError(
+            cls.__name__,
+            expected="new providers, and the slots "
+            f"{', '.join(n for n, p in inherited.items() if isinstance(p, Slot))}",
+            got=f"a redeclared {', '.join(f'{cls.__name__}.{n}' for n in fixed)}",
+            hint="Override a stage on an instance: container.tracer.override(...).",
+        )
+    memo: dict[int, Any] = {}
+    copies = providers.deepcopy(inherited, memo)
+    for name, provider in own.items():
+        if name in copies:
+            copies[name].set_default(providers.deepcopy(provider, memo))
+            memo[id(provider)] = copies[name]
+    for name, provider in own.items():
+        if name not in copies:
+            copies[name] = providers.deepcopy(provider, memo)
+    for name, provider in copies.items():
+        setattr(cls, name, provider)
+
+
+_STAGES = frozenset(TrainingStepContainer.providers)
+
+
+def compiler_for(
+    handlers: HandlerRegistry | Callable[[], HandlerRegistry], fusion: FusionHook
+) -> TrainingStepCompiler:
+    """Return the compiler of a container whose slots are filled with these very objects.
+
+    Args:
+        handlers: A registry, used for every program, or a function that makes one per program.
+        fusion: The fusion hook, used for every program.
+    """
+    is_registry = hasattr(handlers, "has_handler")
+    registry = providers.Object(handlers) if is_registry else providers.Callable(handlers)
+    container = TrainingStepContainer(
+        handler_registry=registry, fusion_hook=providers.Object(fusion)
+    )
+    return container.compiler()

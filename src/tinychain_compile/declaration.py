@@ -1,0 +1,235 @@
+"""Checks of what the caller declares, before any of the caller's code runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from keyword import iskeyword
+from typing import Any, cast
+
+from tinychain_compile.artifacts import Declaration, RuntimeInput
+from tinychain_compile.errors import (
+    CompilationError,
+    DeclarationError,
+    LossSignatureError,
+    MissingDtypeError,
+    MissingShapeError,
+    NotDifferentiableDtypeError,
+    UpdateSignatureError,
+)
+from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
+from tinychain_compile.ir.origin import definition_place
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.protocols import HasTypeMetadata, Optimizer
+from tinychain_compile.tensor import Tensor
+
+_UPDATE_ROLES = ("parameter", "gradient")
+
+
+class StrictDeclarationChecker:
+    """Checks everything that can be checked without running anything."""
+
+    def check(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None,
+    ) -> Declaration:
+        """Return the declaration.
+
+        Raises:
+            DeclarationError: Or the member of the family that names what is wrong.
+        """
+        types = self.check_function(loss, inputs=inputs, what="loss")
+        names = _parameter_names(parameters, types)
+        update, required, label = _update_of(optimizer)
+        runtime_inputs = _runtime_inputs(optimizer_inputs, required, label)
+        _check_signature(
+            update,
+            (*_UPDATE_ROLES, *(item.name for item in runtime_inputs)),
+            f"update of {label}",
+            UpdateSignatureError,
+        )
+        return Declaration(types, names, update, runtime_inputs, label)
+
+    def check_function(
+        self,
+        function: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        what: str = "function",
+    ) -> Mapping[str, TensorType]:
+        """Return the type of each input of a function that takes them by keyword."""
+        if not isinstance(cast(object, inputs), Mapping) or not inputs:
+            raise DeclarationError(
+                "inputs", expected="a mapping from names to specs, not empty", got=repr(inputs)
+            )
+        types = {_name("input", name): _type(name, spec) for name, spec in inputs.items()}
+        _check_signature(function, tuple(types), what, LossSignatureError)
+        return types
+
+
+def _name(what: str, name: object) -> str:
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        raise DeclarationError(
+            f"{what} name",
+            expected="an identifier",
+            got=repr(name),
+            hint="Names are passed as keywords, so they must be Python identifiers.",
+        )
+    return name
+
+
+def _type(name: str, spec: object) -> TensorType:
+    if isinstance(spec, TensorType):
+        return spec
+    hint = "Declare it with TensorType(dtype, shape), or with an array of that dtype and shape."
+    for attribute, missing in (("dtype", MissingDtypeError), ("shape", MissingShapeError)):
+        if getattr(spec, attribute, None) is None:
+            raise missing(
+                f"input {name!r}",
+                expected=f"a spec with a {attribute}",
+                got=repr(spec),
+                hint=hint,
+            )
+    given = cast(HasTypeMetadata, spec)
+    try:
+        dtype = as_dtype(given.dtype)
+    except CompilationError as error:
+        raise MissingDtypeError(
+            f"input {name!r}",
+            expected=f"one of the dtypes {', '.join(map(dtype_name, DTYPES))}",
+            got=repr(given.dtype),
+            hint=hint,
+        ) from error
+    try:
+        return TensorType(dtype, given.shape)
+    except CompilationError as error:
+        raise MissingShapeError(
+            f"input {name!r}", expected=error.expected, got=error.got, hint=hint
+        ) from error
+
+
+def _parameter_names(parameters: object, types: Mapping[str, TensorType]) -> tuple[str, ...]:
+    if isinstance(parameters, str) or not isinstance(parameters, Sequence) or not parameters:
+        raise DeclarationError(
+            "parameters", expected="a sequence of input names, not empty", got=repr(parameters)
+        )
+    names = tuple(_name("parameter", name) for name in cast(Sequence[object], parameters))
+    for position, name in enumerate(names):
+        if name not in types:
+            raise DeclarationError(
+                f"parameter {name!r}",
+                expected=f"a declared input, one of {', '.join(types)}",
+                got="a name that is not declared",
+            )
+        if name in names[:position]:
+            raise DeclarationError(
+                f"parameter {name!r}", expected="each parameter once", got="a repeated name"
+            )
+        if not types[name].is_floating:
+            raise NotDifferentiableDtypeError(
+                f"parameter {name!r}",
+                expected="a floating dtype",
+                got=str(types[name]),
+                hint="Only floating inputs can be differentiated by; declare it as f32 or f64, or "
+                "leave it out of the parameters.",
+            )
+    return names
+
+
+def _update_of(
+    optimizer: Optimizer | Callable[..., Tensor],
+) -> tuple[Callable[..., object], tuple[str, ...] | None, str]:
+    """Return the update function, the scalars it says it reads, and what to call it."""
+    update = getattr(optimizer, "update", None)
+    if callable(update):
+        label = type(optimizer).__name__
+        required = getattr(optimizer, "required_optimizer_inputs", None)
+        if required is None or isinstance(required, str):
+            raise DeclarationError(
+                f"optimizer {label}",
+                expected="required_optimizer_inputs, a sequence of names",
+                got=repr(required),
+                hint="Give it the names of the scalars that update() reads; () if none.",
+            )
+        names = tuple(_name("optimizer input", name) for name in cast(Iterable[object], required))
+        return update, names, label
+    if callable(optimizer):
+        return optimizer, None, getattr(optimizer, "__name__", type(optimizer).__name__)
+    raise DeclarationError(
+        "optimizer",
+        expected="an object with update() and required_optimizer_inputs, or a function",
+        got=repr(optimizer),
+    )
+
+
+def _runtime_inputs(
+    declared: Sequence[str] | Mapping[str, RuntimeInput] | None,
+    required: tuple[str, ...] | None,
+    label: str,
+) -> tuple[RuntimeInput, ...]:
+    if declared is None:
+        return tuple(RuntimeInput(name) for name in required or ())
+    if isinstance(declared, str):
+        raise DeclarationError(
+            "optimizer_inputs", expected="a sequence of names, or a mapping", got=repr(declared)
+        )
+    rows: list[RuntimeInput] = []
+    for name in declared:
+        given = declared[name] if isinstance(declared, Mapping) else None
+        own = _name("optimizer input", name)
+        rows.append(given if isinstance(given, RuntimeInput) else RuntimeInput(own))
+        if rows[-1].name != own:
+            raise DeclarationError(
+                f"optimizer input {own!r}",
+                expected="a RuntimeInput of the same name",
+                got=repr(rows[-1].name),
+            )
+    names = [row.name for row in rows]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    missing = [name for name in required or () if name not in names]
+    extra = [name for name in names if required is not None and name not in required]
+    reserved = [name for name in names if name in _UPDATE_ROLES]
+    for problem, found in (
+        ("are repeated", repeated),
+        ("are required and not declared", missing),
+        ("are declared and not required", extra),
+        ("are reserved", reserved),
+    ):
+        if found:
+            raise DeclarationError(
+                f"optimizer inputs of {label}",
+                expected=f"exactly {', '.join(required)}" if required else "each name once",
+                got=f"{', '.join(found)}, which {problem}",
+            )
+    return tuple(rows)
+
+
+def _check_signature(
+    function: Callable[..., object],
+    names: tuple[str, ...],
+    what: str,
+    error: type[CompilationError],
+) -> None:
+    """Check that a function can be called with exactly these names as keywords."""
+    if not callable(cast(object, function)):
+        raise DeclarationError(what, expected="a function", got=repr(function))
+    expected = f"a function that can be called as f({', '.join(f'{n}=...' for n in names)})"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as cause:
+        raise error(what, expected=expected, got="one without a signature") from cause
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as cause:
+        raise error(
+            what,
+            expected=expected,
+            got=f"({', '.join(map(str, signature.parameters.values()))}): {cause}",
+            location=definition_place(function),
+            hint="Declare every argument as an input, and name every input in the signature.",
+        ) from cause

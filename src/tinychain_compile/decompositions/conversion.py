@@ -1,0 +1,13 @@
+"""What a conversion is once derivatives have been taken."""
+
+from __future__ import annotations
+
+from tinychain_compile.operators import StopGradient
+from tinychain_compile.tensor import Tensor
+
+
+def stop_gradient(op: StopGradient, x: Tensor) -> Tensor:
+    return x
+
+
+DECOMPOSITIONS = {StopGradient: stop_gradient}

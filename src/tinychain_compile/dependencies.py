@@ -1,0 +1,103 @@
+"""Says where each value that a selection depends on comes from. The one place that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from tinychain_compile.artifacts import (
+    DependencyAnalysis,
+    DerivativeProgram,
+    Provenance,
+    ValueDependency,
+)
+from tinychain_compile.errors import InvalidOutputError, MissingDependencyError
+from tinychain_compile.ir.graph import Graph, NamedValue, Value
+from tinychain_compile.ir.traversal import late_schedule, reachable
+
+
+class StructuralClassifier:
+    """Decides by structure alone; how an id is spelled means nothing."""
+
+    def classify(
+        self, graph: Graph, outputs: Sequence[Value] | None = None
+    ) -> DependencyAnalysis:
+        """Analyse a graph all of whose inputs are declared."""
+        declared = [value for _, value in graph.inputs]
+        return _analyse(graph, outputs, ((Provenance.DECLARED_INPUT, declared),))
+
+    def classify_derivative(
+        self, program: DerivativeProgram, outputs: Sequence[Value] | None = None
+    ) -> DependencyAnalysis:
+        """Analyse a derivative program against its forward graph and seed."""
+        forward = program.forward
+        origins = (
+            (Provenance.DECLARED_INPUT, (value for _, value in forward.inputs)),
+            (Provenance.SEED_INPUT, (program.seed.value,)),
+            (Provenance.FORWARD_CAPTURE, (operation.output for operation in forward.operations)),
+        )
+        return _analyse(program.graph, outputs, origins)
+
+    def select_forward(self, forward: Graph, derivative: DependencyAnalysis) -> Graph:
+        """Return the forward graph with the derivative's captures as further outputs.
+
+        A capture that is an output already, such as the loss, is not repeated.
+        """
+        wanted = {row.value_id for row in derivative.forward_captures}
+        wanted.difference_update(value.id for _, value in forward.outputs)
+        made = (operation.output for operation in forward.operations)
+        captures = [NamedValue(f"@{value.id}", value) for value in made if value.id in wanted]
+        outputs = (*forward.outputs, *captures)
+        operations = reachable(forward.operations, [value for _, value in outputs])
+        if len(operations) == len(forward.operations):
+            if not captures:
+                return forward
+            operations = forward.operations
+        return Graph(forward.name, forward.inputs, operations, outputs)
+
+
+def _analyse(
+    graph: Graph,
+    outputs: Sequence[Value] | None,
+    origins: Iterable[tuple[Provenance, Iterable[Value]]],
+) -> DependencyAnalysis:
+    selected = [value for _, value in graph.outputs] if outputs is None else list(outputs)
+    schedule = late_schedule(graph, selected)
+    local = {operation.output for operation in schedule}
+    free = {
+        value.number: value
+        for value in chain(selected, *(operation.inputs for operation in schedule))
+        if value not in local
+    }
+    _check_free(graph, free, selected)
+    rows = [
+        _row(value, provenance)
+        for provenance, values in origins
+        for value in values
+        if free.pop(value.number, None) is not None
+    ]
+    if free:
+        lost = next(iter(free.values()))
+        raise MissingDependencyError(
+            f"{graph.name}: {lost!r}",
+            expected="a declared input, the seed, a value of the forward graph, or one made here",
+            got="a value that nobody supplies",
+        )
+    rows += [_row(operation.output, Provenance.LOCAL_VALUE) for operation in schedule]
+    return DependencyAnalysis(tuple(value.id for value in selected), tuple(rows), schedule)
+
+
+def _check_free(graph: Graph, free: dict[int, Value], selected: Sequence[Value]) -> None:
+    """Check that what is not made here is an input; an output that is neither is misplaced."""
+    inputs = {value.number for _, value in graph.inputs}
+    for value in selected:
+        if value.number in free and value.number not in inputs:
+            raise InvalidOutputError(
+                f"{graph.name}: output {value!r}",
+                expected="a value of the graph",
+                got="one that the graph neither takes nor makes",
+            )
+
+
+def _row(value: Value, provenance: Provenance) -> ValueDependency:
+    return ValueDependency(value.id, provenance, value.type.dtype, value.type.shape)

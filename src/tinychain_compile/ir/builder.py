@@ -1,0 +1,53 @@
+"""The way to make operations: infers types, numbers values, records where each comes from."""
+
+from __future__ import annotations
+
+from tinychain_compile.errors import ExpiredTraceError
+from tinychain_compile.ir.graph import IdSource, Operation, Value
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.origin import Origin, calling_line
+from tinychain_compile.ir.types import TensorType
+
+
+class GraphBuilder:
+    """Collects the operations of one program, in the order they are made.
+
+    Args:
+        ids: The counter of the compilation.
+        origin: Where the operations come from; ``None`` records the user's calling line for each.
+    """
+
+    __slots__ = ("_ids", "is_closed", "operations", "origin")
+
+    def __init__(self, ids: IdSource, origin: Origin | None = None) -> None:
+        self._ids = ids
+        self.operations: list[Operation] = []
+        self.origin = origin
+        self.is_closed = False
+
+    def input(self, type: TensorType) -> Value:
+        """Make a value that nothing in the program makes."""
+        return Value(next(self._ids), type)
+
+    def emit(self, operator: Operator, *inputs: Value) -> Value:
+        """Append one operation and return its output."""
+        if self.is_closed:
+            raise ExpiredTraceError(
+                f"{operator.name} on a tensor whose trace has ended",
+                hint="Do not keep traced tensors beyond the function that was traced; "
+                "return what you need from it.",
+            )
+        type = operator.infer(*[value.type for value in inputs])
+        origin = self.origin or calling_line()
+        operation = Operation(operator, inputs, type, next(self._ids), origin)
+        self.operations.append(operation)
+        return operation.output
+
+    def append(self, operation: Operation) -> Value:
+        """Append an operation that exists already, as it is."""
+        self.operations.append(operation)
+        return operation.output
+
+    def close(self) -> None:
+        """End the trace: nothing can be emitted any more."""
+        self.is_closed = True

@@ -1,0 +1,164 @@
+"""Sizes of axes: integers, or polynomials over named symbols that are known only when running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from tinychain_compile.errors import ShapeMismatchError
+
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+"""A product of symbols with positive powers, sorted by symbol; empty for the constant term."""
+
+
+class Symbolic:
+    """A size in normal form: the sum of integer coefficients times monomials.
+
+    Two sizes are equal exactly when their normal forms are; no order is defined, since an unknown
+    size is neither smaller nor larger than another.
+    """
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self._terms = tuple(sorted((m, c) for m, c in terms.items() if c))
+
+    @staticmethod
+    def symbol(name: str) -> Symbolic:
+        """Return the size that is this symbol."""
+        return Symbolic({((name, 1),): 1})
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols that occur, sorted."""
+        return tuple(sorted({name for monomial, _ in self._terms for name, _ in monomial}))
+
+    def evaluate(self, sizes: Mapping[str, int]) -> int:
+        """Return the number this size is, given the number each symbol is."""
+        total = 0
+        for monomial, coefficient in self._terms:
+            for name, power in monomial:
+                coefficient *= sizes[name] ** power
+            total += coefficient
+        return total
+
+    def __add__(self, other: Dimension) -> Dimension:
+        terms = dict(self._terms)
+        for monomial, coefficient in _terms(other):
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _simplest(terms)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Dimension) -> Dimension:
+        terms: dict[Monomial, int] = {}
+        for left, a in self._terms:
+            for right, b in _terms(other):
+                monomial = _times(left, right)
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return _simplest(terms)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Symbolic) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(self._terms)
+
+    def __repr__(self) -> str:
+        return " + ".join(_term_text(m, c) for m, c in reversed(self._terms)).replace("+ -", "- ")
+
+
+Dimension: TypeAlias = int | Symbolic
+Shape: TypeAlias = tuple[Dimension, ...]
+
+
+def exact_quotient(numerator: Dimension, denominator: Dimension) -> Dimension:
+    """Return the size that times the denominator is the numerator.
+
+    Raises:
+        ShapeMismatchError: There is none, or the denominator is a sum that is not the numerator.
+    """
+    if numerator == denominator:
+        return 1
+    if isinstance(numerator, int) and isinstance(denominator, int):
+        if denominator and numerator % denominator == 0:
+            return numerator // denominator
+    elif len(_terms(denominator)) == 1:
+        ((divisor, c),) = _terms(denominator)
+        terms: dict[Monomial, int] = {}
+        for monomial, coefficient in _terms(numerator):
+            quotient = _over(monomial, divisor)
+            if quotient is None or coefficient % c:
+                break
+            terms[quotient] = coefficient // c
+        else:
+            return _simplest(terms)
+    raise ShapeMismatchError(
+        "size", expected=f"a multiple of {denominator}", got=f"{numerator}"
+    )
+
+
+def size_of(shape: Iterable[Dimension]) -> Dimension:
+    """Return the number of elements: the product of the sizes, 1 for rank 0."""
+    total: Dimension = 1
+    for dimension in shape:
+        total = total * dimension
+    return total
+
+
+def symbols_in(shapes: Iterable[Shape]) -> tuple[str, ...]:
+    """Return the symbols that occur in shapes, sorted."""
+    sizes = (size for shape in shapes for size in shape)
+    return tuple(sorted({name for d in sizes if not isinstance(d, int) for name in d.symbols}))
+
+
+def symbol_sources(shapes: Mapping[str, Shape]) -> dict[str, tuple[str, int]]:
+    """Return where each symbol can be read off: the name and the axis of a shape that has it."""
+    sources: dict[str, tuple[str, int]] = {}
+    for name, shape in shapes.items():
+        for axis, size in enumerate(shape):
+            if isinstance(size, Symbolic) and size == Symbolic.symbol(size.symbols[0]):
+                sources.setdefault(size.symbols[0], (name, axis))
+    return sources
+
+
+def resolve_shape(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the shape in numbers, given the number each symbol is."""
+    return tuple(d if isinstance(d, int) else d.evaluate(sizes) for d in shape)
+
+
+def _terms(dimension: Dimension) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(dimension, Symbolic):
+        return dimension._terms  # pyright: ignore[reportPrivateUsage]
+    return (((), dimension),) if dimension else ()
+
+
+def _simplest(terms: Mapping[Monomial, int]) -> Dimension:
+    if all(not monomial or not coefficient for monomial, coefficient in terms.items()):
+        return terms.get((), 0)
+    return Symbolic(terms)
+
+
+def _times(left: Monomial, right: Monomial) -> Monomial:
+    powers = dict(left)
+    for name, power in right:
+        powers[name] = powers.get(name, 0) + power
+    return tuple(sorted(powers.items()))
+
+
+def _over(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    powers = dict(monomial)
+    for name, power in divisor:
+        powers[name] = powers.get(name, 0) - power
+    if any(power < 0 for power in powers.values()):
+        return None
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def _term_text(monomial: Monomial, coefficient: int) -> str:
+    factors = [name if power == 1 else f"{name}**{power}" for name, power in monomial]
+    if coefficient != 1 or not factors:
+        factors.insert(0, str(coefficient))
+    return "*".join(factors)

@@ -1,0 +1,139 @@
+"""Values, operations and graphs. All frozen; identity is the object, ids are for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from tinychain_compile.ir.frozen import Frozen, assign
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.origin import Origin
+from tinychain_compile.ir.types import TensorType
+
+IdSource: TypeAlias = Iterator[int]
+"""The counter of one compilation; every value takes its number from it."""
+
+
+class Value(Frozen):
+    """A tensor of a program: an input, or the output of one operation.
+
+    Args:
+        number: Unique in the compilation.
+        type: Its dtype and shape.
+        producer: The operation that makes it, or ``None`` for an input.
+    """
+
+    __slots__ = ("number", "producer", "type")
+
+    number: int
+    type: TensorType
+    producer: Operation | None
+
+    def __init__(self, number: int, type: TensorType, producer: Operation | None = None) -> None:
+        assign(self, "number", number)
+        assign(self, "type", type)
+        assign(self, "producer", producer)
+
+    @property
+    def id(self) -> str:
+        """The value's name in printed programs and for handlers, such as ``v7``."""
+        return f"v{self.number}"
+
+    def __repr__(self) -> str:
+        return f"<{self.id}: {self.type}>"
+
+
+class Operation(Frozen):
+    """One use of an operator: from input values to one output value, which it makes.
+
+    Args:
+        operator: The operator with its attributes.
+        inputs: The operands; one used twice stands twice.
+        type: The type of the output.
+        number: The number of the output.
+        origin: Where the operation comes from.
+    """
+
+    __slots__ = ("inputs", "operator", "origin", "output")
+
+    operator: Operator
+    inputs: tuple[Value, ...]
+    output: Value
+    origin: Origin | None
+
+    def __init__(
+        self,
+        operator: Operator,
+        inputs: tuple[Value, ...],
+        type: TensorType,
+        number: int,
+        origin: Origin | None = None,
+    ) -> None:
+        assign(self, "operator", operator)
+        assign(self, "inputs", inputs)
+        assign(self, "output", Value(number, type, self))
+        assign(self, "origin", origin)
+
+    @property
+    def id(self) -> str:
+        """The operation's name, such as ``n7`` where its output is ``v7``."""
+        return f"n{self.output.number}"
+
+    def __repr__(self) -> str:
+        operands = ", ".join(value.id for value in self.inputs)
+        return f"<{self.output.id} = {self.operator.name}({operands})>"
+
+
+class NamedValue(NamedTuple):
+    """An input or an output of a graph."""
+
+    name: str
+    value: Value
+
+
+class Graph(Frozen):
+    """A program: named inputs, operations in a topological order, named outputs.
+
+    An input may be a value that another graph makes: a derivative reads the forward graph's values
+    so. What a graph makes itself is what its ``operations`` make.
+    """
+
+    __slots__ = ("inputs", "name", "operations", "outputs")
+
+    name: str
+    inputs: tuple[NamedValue, ...]
+    operations: tuple[Operation, ...]
+    outputs: tuple[NamedValue, ...]
+
+    def __init__(
+        self,
+        name: str,
+        inputs: tuple[NamedValue, ...],
+        operations: tuple[Operation, ...],
+        outputs: tuple[NamedValue, ...],
+    ) -> None:
+        assign(self, "name", name)
+        assign(self, "inputs", inputs)
+        assign(self, "operations", operations)
+        assign(self, "outputs", outputs)
+
+    @property
+    def input_ids(self) -> dict[str, str]:
+        """The id of each input, by name, in order."""
+        return {name: value.id for name, value in self.inputs}
+
+    @property
+    def output_ids(self) -> dict[str, str]:
+        """The id of each output, by name, in order."""
+        return {name: value.id for name, value in self.outputs}
+
+    def input(self, name: str) -> Value:
+        """Return the input of this name."""
+        return dict(self.inputs)[name]
+
+    def output(self, name: str) -> Value:
+        """Return the output of this name."""
+        return dict(self.outputs)[name]
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}: {len(self.operations)} operations>"

@@ -1,0 +1,44 @@
+"""The schema of an operator: what every class of the vocabulary has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from tinychain_compile.ir.types import TensorType
+
+
+class Operator:
+    """Base of operator classes; an instance holds the attributes of one use.
+
+    A subclass is a frozen, slotted dataclass. The class is what handlers, rules and decompositions
+    are keyed by; ``name`` is for printing only.
+    """
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    name: ClassVar[str]
+    is_literal: ClassVar[bool] = False
+    """Whether it makes a value from attributes alone."""
+    is_movement: ClassVar[bool] = False
+    """Whether its elements are its operand's, elsewhere or repeated."""
+
+    def infer(self, *operands: Any, **_: Any) -> TensorType:
+        """Return the output's type, or raise if the operands' types do not fit.
+
+        A subclass takes exactly its operands, in order, as ``TensorType``.
+        """
+        raise NotImplementedError
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """The attributes by name, read-only."""
+        names = self.__match_args__
+        if not names:
+            return _NO_PARAMS
+        return MappingProxyType({name: getattr(self, name) for name in names})
+
+
+_NO_PARAMS: Mapping[str, object] = MappingProxyType({})

@@ -1,0 +1,86 @@
+"""Walks over a graph: what is reachable, and in which order to do it. Iterative and linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tinychain_compile.ir.graph import Graph, Operation, Value
+
+
+def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ...]:
+    """Return the operations that the outputs need, each as late as its consumers allow.
+
+    Built backwards with a stack: once all consumers of a value are placed, its operation is placed
+    directly before the consumer that was placed last. Of an operation's operands the last one's
+    operation stands nearest to it. Depends on the graph alone.
+    """
+    boundary = {value for _, value in graph.inputs}
+    uses = _count_uses(outputs, boundary)
+    ready = list(
+        dict.fromkeys(
+            value.producer
+            for value in outputs
+            if value.producer is not None and value not in boundary and not uses[value.producer]
+        )
+    )
+    backwards: list[Operation] = []
+    while ready:
+        operation = ready.pop()
+        backwards.append(operation)
+        for value in operation.inputs:
+            producer = value.producer
+            if producer is not None and value not in boundary:
+                uses[producer] -= 1
+                if not uses[producer]:
+                    ready.append(producer)
+    backwards.reverse()
+    return tuple(backwards)
+
+
+def reachable(
+    operations: Sequence[Operation], outputs: Iterable[Value]
+) -> tuple[Operation, ...]:
+    """Return those of the operations, in their order, that the outputs need."""
+    needed = set(outputs)
+    kept: list[Operation] = []
+    for operation in reversed(operations):
+        if operation.output in needed:
+            needed.update(operation.inputs)
+            kept.append(operation)
+    kept.reverse()
+    return tuple(kept)
+
+
+def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) -> list[Value]:
+    """Return what the operations and outputs read and the operations do not make, in first use."""
+    made: set[Value] = set()
+    free: dict[Value, None] = {}
+    for operation in operations:
+        for value in operation.inputs:
+            if value not in made:
+                free[value] = None
+        made.add(operation.output)
+    free.update((value, None) for value in outputs if value not in made)
+    return list(free)
+
+
+def _count_uses(outputs: Iterable[Value], boundary: set[Value]) -> dict[Operation, int]:
+    """Return, for each operation the outputs need, how often such operations read its value."""
+    uses: dict[Operation, int] = {}
+    pending: list[Operation] = []
+    for value in outputs:
+        producer = value.producer
+        if producer is not None and value not in boundary and producer not in uses:
+            uses[producer] = 0
+            pending.append(producer)
+    while pending:
+        for value in pending.pop().inputs:
+            producer = value.producer
+            if producer is None or value in boundary:
+                continue
+            if producer in uses:
+                uses[producer] += 1
+            else:
+                uses[producer] = 1
+                pending.append(producer)
+    return uses

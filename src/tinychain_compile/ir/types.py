@@ -1,0 +1,101 @@
+"""The type of a tensor: a dtype and a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import SupportsIndex, cast
+
+from tinychain_compile.errors import MissingShapeError
+from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, size_of
+from tinychain_compile.ir.dtypes import FLOATING, DType, as_dtype, dtype_name
+from tinychain_compile.ir.frozen import Frozen, assign
+
+
+class TensorType(Frozen):
+    """A dtype and a shape; what an input is declared with and what every value has.
+
+    Args:
+        dtype: A short name (``"f32"``), a NumPy dtype or scalar type.
+        shape: Sizes: integers from 0, or names of symbols such as ``"batch"``.
+
+    Raises:
+        DtypeMismatchError: The dtype is none that a program may hold.
+        MissingShapeError: The shape is not a sequence of sizes.
+
+    Example:
+        >>> TensorType("f32", (128, 784))
+        f32[128, 784]
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    dtype: DType
+    shape: Shape
+
+    def __init__(self, dtype: object, shape: Sequence[object]) -> None:
+        assign(self, "dtype", as_dtype(dtype))
+        assign(self, "shape", _as_shape(shape))
+
+    def with_shape(self, shape: Shape) -> TensorType:
+        """Return the type of this dtype and a shape that is known to be well formed."""
+        return _trusted(self.dtype, shape)
+
+    def with_dtype(self, dtype: DType) -> TensorType:
+        """Return the type of this shape and a canonical dtype."""
+        return _trusted(dtype, self.shape)
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Dimension:
+        """The number of elements."""
+        return size_of(self.shape)
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether the dtype is f16, bf16, f32 or f64."""
+        return self.dtype in FLOATING
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape))
+
+    def __repr__(self) -> str:
+        return f"{dtype_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+def _trusted(dtype: DType, shape: Shape) -> TensorType:
+    made = TensorType.__new__(TensorType)
+    assign(made, "dtype", dtype)
+    assign(made, "shape", shape)
+    return made
+
+
+def _as_shape(shape: object) -> Shape:
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        raise MissingShapeError("shape", expected="a tuple of sizes", got=repr(shape))
+    return tuple(_as_dimension(size, shape) for size in cast(Sequence[object], shape))
+
+
+def _as_dimension(size: object, shape: object) -> Dimension:
+    if isinstance(size, Symbolic):
+        return size
+    if isinstance(size, str) and size.isidentifier():
+        return Symbolic.symbol(size)
+    if isinstance(size, SupportsIndex) and not isinstance(size, bool) and index(size) >= 0:
+        return index(size)
+    raise MissingShapeError(
+        "shape",
+        expected="sizes that are integers from 0, or names of symbols",
+        got=f"{size!r} in {shape!r}",
+    )

@@ -1,0 +1,88 @@
+"""The single owner of what makes a graph well formed."""
+
+from __future__ import annotations
+
+from tinychain_compile.errors import (
+    AmbiguousProducerError,
+    CompilationError,
+    InvalidOutputError,
+    MalformedGraphError,
+    MissingDependencyError,
+)
+from tinychain_compile.ir.graph import Graph, Operation, Value
+
+
+def verify(graph: Graph) -> None:
+    """Check every invariant of a graph, in one pass.
+
+    An operand is an input or made by an earlier operation; an id has one producer; a value's type
+    is what its operator infers; names are not repeated; an output is an input or made here.
+
+    Raises:
+        MalformedGraphError: Or the member of its family that names the broken invariant.
+    """
+    known: set[Value] = set()
+    numbers: set[int] = set()
+    _check_names(graph, "input", [name for name, _ in graph.inputs])
+    _check_names(graph, "output", [name for name, _ in graph.outputs])
+    for name, value in graph.inputs:
+        if value.number in numbers:
+            raise AmbiguousProducerError(
+                f"{graph.name}: input {name!r}", expected="an id of its own", got=value.id
+            )
+        known.add(value)
+        numbers.add(value.number)
+    for operation in graph.operations:
+        if not known.issuperset(operation.inputs):
+            missing = next(value for value in operation.inputs if value not in known)
+            raise MissingDependencyError(
+                f"{graph.name}: operand {missing.id} of {operation!r}",
+                expected="an input of the graph, or a value made by an earlier operation",
+                location=operation.origin,
+            )
+        output = operation.output
+        if output.number in numbers:
+            raise AmbiguousProducerError(
+                f"{graph.name}: {output.id}",
+                expected="one producer",
+                got=f"a second one, {operation!r}",
+                location=operation.origin,
+            )
+        _check_type(graph, operation)
+        known.add(output)
+        numbers.add(output.number)
+    for name, value in graph.outputs:
+        if value not in known:
+            raise InvalidOutputError(
+                f"{graph.name}: output {name!r}",
+                expected="a value of the graph",
+                got=f"{value!r}, which the graph does not have",
+            )
+
+
+def _check_type(graph: Graph, operation: Operation) -> None:
+    operands = [value.type for value in operation.inputs]
+    try:
+        inferred = operation.operator.infer(*operands)
+    except (CompilationError, TypeError, ValueError) as error:
+        raise MalformedGraphError(
+            f"{graph.name}: {operation!r}",
+            expected="operands that its operator accepts",
+            got=f"({', '.join(map(str, operands))})",
+            location=operation.origin,
+        ) from error
+    if inferred != operation.output.type:
+        raise MalformedGraphError(
+            f"{graph.name}: {operation!r}",
+            expected=f"the type {inferred} that its operator infers",
+            got=str(operation.output.type),
+            location=operation.origin,
+        )
+
+
+def _check_names(graph: Graph, kind: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise MalformedGraphError(
+            f"{graph.name}: {kind} {repeated!r}", expected="a name of its own", got="a repeated one"
+        )

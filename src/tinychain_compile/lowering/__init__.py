@@ -1,0 +1,1 @@
+"""From scheduled operations to target values, through a backend's handlers and fusion hook."""

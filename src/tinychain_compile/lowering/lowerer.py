@@ -1,0 +1,237 @@
+"""Lowers one program: each operation exactly once, by its handler or within a fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import MappingProxyType
+
+from tinychain_compile.artifacts import (
+    LoweredOperation,
+    LoweredProgram,
+    Provenance,
+    TargetValue,
+    ValueDependency,
+)
+from tinychain_compile.errors import (
+    CompilationError,
+    HandlerContractError,
+    UnsupportedOperatorError,
+)
+from tinychain_compile.ir.graph import Operation
+from tinychain_compile.lowering.fusion import (
+    NoFusion,
+    ProgramUses,
+    check_lookahead,
+    claimed_operations,
+    offer,
+)
+from tinychain_compile.protocols import (
+    BindInput,
+    FusionContext,
+    FusionHook,
+    HandlerRegistry,
+    LoweringTarget,
+    OperationContext,
+    ProgramToLower,
+)
+
+
+class ProgramLowerer:
+    """Lowers programs through the backend's handlers.
+
+    Args:
+        registry_for_program: Gives the registry of one program; called once for each.
+        fusion_for_program: Gives its fusion hook, likewise.
+    """
+
+    def __init__(
+        self,
+        registry_for_program: Callable[[], HandlerRegistry],
+        fusion_for_program: Callable[[], FusionHook],
+    ) -> None:
+        self._registry_for_program = registry_for_program
+        self._fusion_for_program = fusion_for_program
+
+    def open_target(self) -> LoweringTarget:
+        """Return the registry and the hook of one program."""
+        target = LoweringTarget(self._registry_for_program(), self._fusion_for_program())
+        check_lookahead(target.fusion)
+        return target
+
+    def check_support(self, programs: Sequence[ProgramToLower]) -> None:
+        """Check every operation of every program; fusion plays no part.
+
+        Raises:
+            UnsupportedOperatorError: Naming each missing operator, its programs and lines.
+        """
+        missing: dict[str, dict[str, None]] = {}
+        for program in programs:
+            handlers = program.target.handlers
+            for operation in program.analysis.schedule:
+                if not handlers.has_handler(operation.operator):
+                    use = f"{program.name}, at {operation.origin}"
+                    missing.setdefault(operation.operator.name, {})[use] = None
+        if missing:
+            lines = [f"    {name}:\n{_indented(uses)}" for name, uses in missing.items()]
+            raise UnsupportedOperatorError(
+                "the backend",
+                expected="a handler for every operator, or for those it decomposes to",
+                got="none for\n" + "\n".join(lines),
+                hint="Register handlers for these operators; the twelve of "
+                "tinychain_compile.operators.BASIS, with the literals and cast, are enough.",
+            )
+
+    def lower(
+        self, program: ProgramToLower, bind_input: BindInput | None = None
+    ) -> LoweredProgram:
+        """Return the lowered program; every operator must have a handler.
+
+        Raises:
+            HandlerContractError: A handler or the hook broke its contract.
+        """
+        return _Lowering(program, bind_input or _row_itself).run()
+
+
+class _Lowering:
+    """The lowering of one program."""
+
+    def __init__(self, program: ProgramToLower, bind_input: BindInput) -> None:
+        self._program = program
+        self._bind_input = bind_input
+        self._values: dict[str, TargetValue] = {}
+        self._provenance: dict[str, Provenance] = {}
+        self._lowered: list[LoweredOperation] = []
+
+    def run(self) -> LoweredProgram:
+        analysis = self._program.analysis
+        local = Provenance.LOCAL_VALUE
+        for row in analysis.dependencies:
+            self._provenance[row.value_id] = row.provenance
+            if row.provenance is not local:
+                self._values[row.value_id] = self._bound(row)
+        if isinstance(self._program.target.fusion, NoFusion):
+            for operation in analysis.schedule:
+                self._lower_one(operation)
+        else:
+            self._lower_with_fusion(analysis.schedule)
+        return LoweredProgram(
+            analysis.selected_outputs,
+            tuple(self._lowered),
+            MappingProxyType(self._values),
+            analysis,
+        )
+
+    def _bound(self, row: ValueDependency) -> TargetValue:
+        try:
+            value = self._bind_input(row)
+        except CompilationError:
+            raise
+        except Exception as error:
+            raise HandlerContractError(
+                f"bind_input of {row.value_id}",
+                expected="a target value",
+                got=f"{type(error).__name__}: {error}",
+            ) from error
+        if value is None:
+            raise HandlerContractError(
+                f"bind_input of {row.value_id}", expected="a target value", got="None"
+            )
+        return value
+
+    def _lower_with_fusion(self, schedule: Sequence[Operation]) -> None:
+        hook = self._program.target.fusion
+        lookahead = check_lookahead(hook)
+        uses = ProgramUses(schedule, frozenset(self._program.analysis.selected_outputs))
+        claimed: set[Operation] = set()
+        for position, operation in enumerate(schedule):
+            if operation in claimed:
+                claimed.discard(operation)
+                continue
+            window = _window(schedule, position, lookahead, claimed)
+            context = FusionContext(tuple(map(uses.candidate, window)), self._value_of)
+            result = offer(hook, context)
+            if result is None:
+                self._lower_one(operation)
+                continue
+            operations, output = claimed_operations(hook, result, window, uses)
+            claimed.update(operations[1:])
+            self._values[output.id] = result.value
+            self._lowered.append(
+                LoweredOperation(
+                    output.id,
+                    result.value,
+                    tuple(op.id for op in operations),
+                    tuple(type(op.operator) for op in operations),
+                    is_fused=True,
+                )
+            )
+
+    def _lower_one(self, operation: Operation) -> None:
+        operator, output = operation.operator, operation.output
+        ids = tuple([value.id for value in operation.inputs])
+        values, provenance = self._values, self._provenance
+        output_id = output.id
+        context = OperationContext(
+            operation.id,
+            operator,
+            ids,
+            tuple([values[i] for i in ids]),
+            tuple([value.type for value in operation.inputs]),
+            tuple([provenance[i] for i in ids]),
+            output_id,
+            output.type,
+            operation.origin,
+        )
+        try:
+            value = self._program.target.handlers.lookup(operator).lower(context)
+        except CompilationError:
+            raise
+        except Exception as error:
+            raise HandlerContractError(
+                f"handler of {operator.name}",
+                expected="a target value",
+                got=f"{type(error).__name__}: {error}",
+                location=operation.origin,
+            ) from error
+        if value is None:
+            raise HandlerContractError(
+                f"handler of {operator.name}",
+                expected="a target value",
+                got="None",
+                location=operation.origin,
+                hint="Return what the operation becomes on the target.",
+            )
+        values[output_id] = value
+        lowered = LoweredOperation(output_id, value, (operation.id,), (type(operator),), False)
+        self._lowered.append(lowered)
+
+    def _value_of(self, value_id: str) -> TargetValue:
+        """Return a target value that exists already, for a fusion hook."""
+        if value_id not in self._values:
+            raise HandlerContractError(
+                f"fusion hook {self._program.target.fusion!r}",
+                expected="an id that is bound or lowered already",
+                got=repr(value_id),
+            )
+        return self._values[value_id]
+
+
+def _window(
+    schedule: Sequence[Operation], position: int, lookahead: int, claimed: set[Operation]
+) -> list[Operation]:
+    """Return the next unclaimed operations, the offered one first."""
+    window: list[Operation] = []
+    for operation in schedule[position : position + lookahead + len(claimed)]:
+        if operation not in claimed:
+            window.append(operation)
+            if len(window) == lookahead:
+                break
+    return window
+
+
+def _row_itself(row: ValueDependency) -> TargetValue:
+    return row
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"      {line}" for line in lines)

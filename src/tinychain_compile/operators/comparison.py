@@ -1,0 +1,31 @@
+"""Elementwise comparison, and choice by comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinychain_compile.ir.dtypes import BOOL
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators.type_rules import numeric, same
+
+
+@dataclass(frozen=True, slots=True)
+class Less(Operator):
+    """``a < b``, false where either is NaN: ``T[s], T[s] -> bool[s]``."""
+
+    name: ClassVar[str] = "less"
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        return same(self.name, numeric(self.name, a), b).with_dtype(BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum(Operator):
+    """The larger of two, NaN where either is NaN: ``T[s], T[s] -> T[s]``."""
+
+    name: ClassVar[str] = "maximum"
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        return same(self.name, numeric(self.name, a), b)

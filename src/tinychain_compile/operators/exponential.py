@@ -1,0 +1,50 @@
+"""Elementwise exponentials, roots and hyperbolic functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators.type_rules import floating
+
+
+@dataclass(frozen=True, slots=True)
+class Exp(Operator):
+    """``e ** x``: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "exp"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Operator):
+    """The natural logarithm: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "log"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Sqrt(Operator):
+    """The square root: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "sqrt"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Tanh(Operator):
+    """The hyperbolic tangent: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "tanh"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)

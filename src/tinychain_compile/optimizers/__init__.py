@@ -1,0 +1,1 @@
+"""Optimizers written in tensor arithmetic, and how an update is traced."""

@@ -1,0 +1,1 @@
+"""What happens to graphs between differentiation and lowering."""

@@ -1,0 +1,119 @@
+"""Rewrites a graph operation by operation, keeping the ids of all that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tinychain_compile.errors import MalformedGraphError
+from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
+from tinychain_compile.ir.origin import Derived
+from tinychain_compile.operators import Reshape
+from tinychain_compile.protocols import Decomposition
+from tinychain_compile.tensor import Tensor
+
+
+class _Alias(NamedTuple):
+    """Once the operations before it are done: a value is now another one."""
+
+    old: Value
+    new: Value
+
+
+def rewrite(
+    graph: Graph,
+    rule_for: Callable[[Operation], Decomposition | None],
+    ids: IdSource,
+    *,
+    how: str = "decomposition",
+) -> Graph:
+    """Replace each operation that has a rule by what the rule writes, until none has one.
+
+    What a rule writes is looked at in turn. The last operation of a replacement takes the id of the
+    value it replaces, so outputs and captures keep theirs. Iterative.
+
+    Args:
+        graph: What to rewrite; if nothing has a rule, this very object comes back.
+        rule_for: Gives the rule of an operation, or ``None`` to leave it.
+        ids: The counter of the compilation.
+        how: What the new operations' origin is called.
+    """
+    if all(rule_for(operation) is None for operation in graph.operations):
+        return graph
+    return _Rewriting(graph, rule_for, ids, how).run()
+
+
+class _Rewriting:
+    def __init__(
+        self,
+        graph: Graph,
+        rule_for: Callable[[Operation], Decomposition | None],
+        ids: IdSource,
+        how: str,
+    ) -> None:
+        self._graph = graph
+        self._rule_for = rule_for
+        self._ids = ids
+        self._how = how
+        self._moved: dict[Value, Value] = {}
+        self._numbers: dict[Value, int] = {}
+        self._pinned = {value for _, value in graph.outputs}
+        self._done: list[Operation] = []
+        self._pending: list[Operation | _Alias] = list(reversed(graph.operations))
+
+    def run(self) -> Graph:
+        pending = self._pending
+        while pending:
+            item = pending.pop()
+            if isinstance(item, _Alias):
+                self._moved[item.old] = self._moved.get(item.new, item.new)
+                continue
+            rule = self._rule_for(item)
+            if rule is None:
+                self._keep(item)
+            else:
+                self._replace(item, rule)
+        outputs = tuple(
+            NamedValue(name, self._moved.get(value, value)) for name, value in self._graph.outputs
+        )
+        return Graph(self._graph.name, self._graph.inputs, tuple(self._done), outputs)
+
+    def _keep(self, operation: Operation) -> None:
+        inputs = self._operands(operation)
+        output = operation.output
+        number = self._numbers.pop(output, output.number)
+        if inputs != operation.inputs or number != output.number:
+            operation = Operation(
+                operation.operator, inputs, output.type, number, operation.origin
+            )
+            self._moved[output] = operation.output
+        self._done.append(operation)
+
+    def _replace(self, operation: Operation, rule: Decomposition) -> None:
+        name, output = operation.operator.name, operation.output
+        builder = GraphBuilder(self._ids, Derived(self._how, name, operation.origin))
+        result = rule(
+            operation.operator, *[Tensor(builder, value) for value in self._operands(operation)]
+        )
+        if result.type != output.type:
+            raise MalformedGraphError(
+                f"{self._how} of {name}",
+                expected=f"the type {output.type}",
+                got=str(result.type),
+                location=operation.origin,
+            )
+        value = result.value
+        number = self._numbers.pop(output, output.number)
+        is_new = any(value is made.output for made in builder.operations)
+        if not is_new and (number != output.number or output in self._pinned):
+            value = builder.emit(Reshape(output.type.shape), value)
+            is_new = True
+        if is_new:
+            self._numbers[value] = number
+        self._pending.append(_Alias(output, value))
+        self._pending.extend(reversed(builder.operations))
+
+    def _operands(self, operation: Operation) -> tuple[Value, ...]:
+        moved = self._moved
+        return tuple([moved.get(value, value) for value in operation.inputs])

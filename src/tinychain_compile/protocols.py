@@ -1,0 +1,401 @@
+"""Everything that can be plugged in: what a backend supplies, and the stages of the compiler.
+
+Protocols, not base classes: a class fits a socket by having its methods, so a backend or a fake
+needs nothing of ours but the shape. Handlers and hooks see the small context records below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from tinychain_compile.artifacts import (
+    Declaration,
+    DependencyAnalysis,
+    DerivativeProgram,
+    LoweredProgram,
+    OnDisconnected,
+    Provenance,
+    RuntimeInput,
+    TargetValue,
+    TracedUpdate,
+    ValueDependency,
+)
+from tinychain_compile.ir.dtypes import Array
+from tinychain_compile.ir.graph import Graph, IdSource, Value
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.origin import Origin, SourceLine, source_line
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.tensor import Tensor
+
+Artifact = TypeVar("Artifact")
+BindInput: TypeAlias = Callable[[ValueDependency], TargetValue]
+"""Makes the target value of a value that a program reads."""
+
+
+# What a backend supplies.
+
+
+class OperationContext(NamedTuple):
+    """One operation, as its handler sees it.
+
+    Attributes:
+        node_id: The operation's id, unique in the compilation.
+        operator: The operator with its attributes.
+        input_value_ids: The operands' ids; an operand used twice stands twice.
+        inputs: The operands' target values.
+        input_typespecs: The operands' types.
+        input_provenance: Where each operand comes from.
+        output_value_id: The id of the output.
+        output_typespec: The type of the output.
+        origin: Where the operation comes from.
+    """
+
+    node_id: str
+    operator: Operator
+    input_value_ids: tuple[str, ...]
+    inputs: tuple[TargetValue, ...]
+    input_typespecs: tuple[TensorType, ...]
+    input_provenance: tuple[Provenance, ...]
+    output_value_id: str
+    output_typespec: TensorType
+    origin: Origin | None
+
+    @property
+    def op_params(self) -> Mapping[str, object]:
+        """The operator's attributes by name, read-only."""
+        return self.operator.params
+
+    @property
+    def source(self) -> SourceLine | None:
+        """The user's line that the operation comes from."""
+        return source_line(self.origin)
+
+
+class OperationHandler(Protocol):
+    """Says what one operator becomes on the target."""
+
+    @property
+    def operator_type(self) -> type[Operator]:
+        """The exact class of the operators this handler takes."""
+        ...
+
+    def lower(self, context: OperationContext) -> TargetValue:
+        """Return the target value of one operation; never ``None``."""
+        ...
+
+
+class HandlerRegistry(Protocol):
+    """Finds the handler of an operator by its exact class."""
+
+    def lookup(self, operator: Operator) -> OperationHandler:
+        """Return the handler of an operator's class."""
+        ...
+
+    def has_handler(self, operator: Operator | type[Operator]) -> bool:
+        """Return whether there is a handler for this operator."""
+        ...
+
+    def supported_types(self) -> Sequence[type[Operator]]:
+        """Return the operator classes that have a handler."""
+        ...
+
+
+class FusionCandidate(NamedTuple):
+    """An operation in a fusion hook's window.
+
+    Attributes:
+        node_id: The operation's id.
+        operator: The operator with its attributes.
+        input_value_ids: The operands' ids.
+        input_typespecs: The operands' types.
+        output_value_id: The id of the output.
+        output_typespec: The type of the output.
+        producer_ids: The operations in this program that make the operands, where one does.
+        consumer_ids: The operations in this program that read the output.
+        is_output: Whether the program's consumer reads the output.
+    """
+
+    node_id: str
+    operator: Operator
+    input_value_ids: tuple[str, ...]
+    input_typespecs: tuple[TensorType, ...]
+    output_value_id: str
+    output_typespec: TensorType
+    producer_ids: tuple[str, ...]
+    consumer_ids: tuple[str, ...]
+    is_output: bool
+
+
+class FusionContext(NamedTuple):
+    """What a fusion hook is offered.
+
+    Attributes:
+        candidates: The next unclaimed operations in schedule order; the first is the one offered.
+        value_of: Gives the target value of an id that is bound or lowered already.
+    """
+
+    candidates: tuple[FusionCandidate, ...]
+    value_of: Callable[[str], TargetValue]
+
+
+class FusionResult(NamedTuple):
+    """A hook's claim: one target value in place of several operations.
+
+    Attributes:
+        value: The target value of the one value that leaves the region.
+        consumed_node_ids: The operations it stands for, the offered one among them.
+    """
+
+    value: TargetValue
+    consumed_node_ids: tuple[str, ...]
+
+
+class Declined(NamedTuple):
+    """A hook's refusal, with its reason."""
+
+    reason: str
+
+
+class FusionHook(Protocol):
+    """May take several operations at once."""
+
+    @property
+    def lookahead(self) -> int:
+        """How many operations the window holds at most; at least 1."""
+        ...
+
+    def fuse(self, context: FusionContext) -> FusionResult | Declined | None:
+        """Return a claim that includes the offered operation, or decline."""
+        ...
+
+
+class Optimizer(Protocol):
+    """Updates one parameter from its gradient, in tensor arithmetic."""
+
+    @property
+    def required_optimizer_inputs(self) -> Sequence[str]:
+        """The names of the runtime scalars that ``update`` reads."""
+        ...
+
+    @property
+    def update(self) -> Callable[..., Tensor]:
+        """Return the new parameter; called as ``update(parameter=, gradient=, **inputs)``."""
+        ...
+
+
+class Pass(Protocol[Artifact]):
+    """A caller's rewriting of one artifact, checked afterwards."""
+
+    def __call__(self, artifact: Artifact, /) -> Artifact:
+        """Return the artifact, rewritten: same inputs, same outputs."""
+        ...
+
+
+def pass_label(item: object) -> str:
+    """Return what a pass is called: its ``name``, or that of its function or class."""
+    name = getattr(item, "name", None) or getattr(item, "__name__", None)
+    return name if isinstance(name, str) else type(item).__name__
+
+
+# The stages.
+
+
+class HasTypeMetadata(Protocol):
+    """What an input is declared with: a ``TensorType``, an array, anything with these two."""
+
+    @property
+    def dtype(self) -> Any:
+        """Anything NumPy takes for a dtype, or a short name."""
+        ...
+
+    @property
+    def shape(self) -> Any:
+        """A sequence of sizes."""
+        ...
+
+
+class DeclarationChecker(Protocol):
+    """Checks what the caller declared, completely, before any of the caller's code runs."""
+
+    def check(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None,
+    ) -> Declaration:
+        """Return the declaration, checked."""
+        ...
+
+    def check_function(
+        self, function: Callable[..., object], *, inputs: Mapping[str, HasTypeMetadata]
+    ) -> Mapping[str, TensorType]:
+        """Return the input types of a forward-only function, checked."""
+        ...
+
+
+class Tracer(Protocol):
+    """Runs a function once on traced tensors."""
+
+    def trace_loss(
+        self, loss: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
+    ) -> Graph:
+        """Return the graph of a loss, whose one output ``loss`` is a scalar."""
+        ...
+
+    def trace_function(
+        self, function: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
+    ) -> Graph:
+        """Return the graph of a function with named outputs."""
+        ...
+
+
+class VJPEngine(Protocol):
+    """Differentiates a graph into a graph."""
+
+    def derive(
+        self,
+        forward: Graph,
+        parameters: Sequence[str],
+        *,
+        ids: IdSource,
+        seed_label: str,
+        on_disconnected: OnDisconnected,
+    ) -> DerivativeProgram:
+        """Return the VJP of the graph's one scalar output for the named inputs."""
+        ...
+
+
+class CapturePlanner(Protocol):
+    """Decides what the derivative reads from the forward run. The sole owner of that decision."""
+
+    def plan(self, program: DerivativeProgram, ids: IdSource) -> DerivativeProgram:
+        """Return the program with its captures chosen."""
+        ...
+
+
+class DependencyClassifier(Protocol):
+    """Says where each value that a selection depends on comes from."""
+
+    def classify(
+        self, graph: Graph, outputs: Sequence[Value] | None = None
+    ) -> DependencyAnalysis:
+        """Analyse a graph all of whose inputs are declared."""
+        ...
+
+    def classify_derivative(
+        self, program: DerivativeProgram, outputs: Sequence[Value] | None = None
+    ) -> DependencyAnalysis:
+        """Analyse a derivative program against its forward graph and seed."""
+        ...
+
+    def select_forward(self, forward: Graph, derivative: DependencyAnalysis) -> Graph:
+        """Return the forward graph with the derivative's captures as further outputs."""
+        ...
+
+
+class OptimizerTracer(Protocol):
+    """Traces an optimizer's update for one parameter type."""
+
+    def trace(
+        self,
+        update: Callable[..., object],
+        *,
+        parameter: TensorType,
+        gradient: TensorType,
+        optimizer_inputs: Mapping[str, TensorType],
+        ids: IdSource,
+    ) -> TracedUpdate:
+        """Return the update as a graph of roles."""
+        ...
+
+
+class Legalizer(Protocol):
+    """Replaces what a backend lacks by decompositions."""
+
+    def legalize(self, graph: Graph, handlers: HandlerRegistry, ids: IdSource) -> Graph:
+        """Return a graph of operations that the registry has, where decompositions reach."""
+        ...
+
+
+class PassRunner(Protocol):
+    """Runs the caller's passes and checks each one's result."""
+
+    def run_graph(self, graph: Graph, passes: Sequence[Pass[Graph]], *, stage: str) -> Graph:
+        """Return the graph after the passes."""
+        ...
+
+    def run_derivative(
+        self, program: DerivativeProgram, passes: Sequence[Pass[DerivativeProgram]]
+    ) -> DerivativeProgram:
+        """Return the derivative program after the passes."""
+        ...
+
+    def run_update(
+        self, update: TracedUpdate, passes: Sequence[Pass[TracedUpdate]]
+    ) -> TracedUpdate:
+        """Return the update after the passes."""
+        ...
+
+
+class LoweringTarget(NamedTuple):
+    """The registry and the hook that serve one program.
+
+    Attributes:
+        handlers: What each operator becomes.
+        fusion: What may take several at once.
+    """
+
+    handlers: HandlerRegistry
+    fusion: FusionHook
+
+
+class ProgramToLower(NamedTuple):
+    """A program, its analysis, and the target that serves it.
+
+    Attributes:
+        name: ``forward``, ``derivative``, ``update of f32[3]``, ...
+        analysis: What to lower, in which order, from what.
+        target: What serves this program.
+    """
+
+    name: str
+    analysis: DependencyAnalysis
+    target: LoweringTarget
+
+
+class Lowerer(Protocol):
+    """Turns scheduled operations into target values, each exactly once."""
+
+    def open_target(self) -> LoweringTarget:
+        """Ask the backend for the registry and the hook of one program."""
+        ...
+
+    def check_support(self, programs: Sequence[ProgramToLower]) -> None:
+        """Raise one error naming every operator that some program's registry lacks."""
+        ...
+
+    def lower(self, program: ProgramToLower, bind_input: BindInput | None) -> LoweredProgram:
+        """Return the lowered program; call after ``check_support``."""
+        ...
+
+
+class Evaluator(Protocol):
+    """Runs a graph on NumPy arrays. The skeleton has none of its own."""
+
+    def evaluate(self, graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the outputs by name."""
+        ...
+
+
+VJPRule: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
+"""``rule(operator, g, y, *operands)``: the cotangent of each operand; ``None`` where there is none.
+
+``g`` is the cotangent of the output ``y``.
+"""
+
+Decomposition: TypeAlias = Callable[..., Tensor]
+"""``decomposition(operator, *operands)``: the output written in simpler operators."""

@@ -1,0 +1,547 @@
+"""The traced tensor: what losses, derivative rules, decompositions and optimizers compute with.
+
+A tensor is a value and the builder that collects what is done with it; there is no other context.
+Operands meet here: scalars become literals of the tensor's dtype, dtypes are promoted by an
+explicit cast, shapes by an explicit broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import NoReturn, SupportsIndex, TypeVar, cast
+
+import numpy as np
+from typing_extensions import Self
+
+from tinychain_compile.errors import (
+    DataDependentValueError,
+    DtypeMismatchError,
+    ForeignTensorError,
+    PermutationError,
+    ShapeMismatchError,
+    UnsupportedFunctionError,
+)
+from tinychain_compile.ir.axes import Axes, broadcast_shapes, normalize_axes, normalize_axis
+from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, exact_quotient, size_of
+from tinychain_compile.ir.dtypes import (
+    BOOL,
+    F64,
+    FLOATING,
+    INTEGER,
+    Array,
+    DType,
+    as_dtype,
+    dtype_name,
+    promote,
+)
+from tinychain_compile.ir.graph import Value
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators import (
+    Add,
+    BroadcastTo,
+    Cast,
+    Constant,
+    DimensionSize,
+    Div,
+    IntegerPow,
+    Less,
+    MatMul,
+    Mean,
+    Mul,
+    Neg,
+    ReduceMax,
+    ReduceSum,
+    Reshape,
+    Sub,
+    Transpose,
+)
+
+_SCALARS = (bool, int, float, np.generic)
+
+
+class Tensor:
+    """A tensor of a program that is being written.
+
+    Python's operators, and the methods below, append operations. ``dtype`` and ``shape`` are known;
+    elements are not, so asking for a number or a truth value is an error.
+    """
+
+    __slots__ = ("_builder", "_value")
+    __array_priority__ = 1000
+
+    def __init__(self, builder: GraphBuilder, value: Value) -> None:
+        self._builder = builder
+        self._value = value
+
+    # What is known without elements.
+
+    @property
+    def type(self) -> TensorType:
+        """Dtype and shape together."""
+        return self._value.type
+
+    @property
+    def dtype(self) -> DType:
+        """The NumPy dtype."""
+        return self._value.type.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes; a symbolic one is an expression."""
+        return self._value.type.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._value.type.shape)
+
+    @property
+    def size(self) -> Dimension:
+        """The number of elements."""
+        return self._value.type.size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeMismatchError("len() of a tensor", expected="an axis", got=str(self.type))
+        if not isinstance(self.shape[0], int):
+            self._data_dependent("len() of a symbolic size", "Use x.shape[0].")
+        return self.shape[0]
+
+    # For this package: how an operation is appended.
+
+    @property
+    def value(self) -> Value:
+        """The value in the graph."""
+        return self._value
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """The builder of the program this tensor belongs to."""
+        return self._builder
+
+    def emit(self, operator: Operator, *others: Tensor) -> Self:
+        """Append an operator whose first operand is this tensor."""
+        builder = self._builder
+        for other in others:
+            if other._builder is not builder:
+                raise ForeignTensorError(
+                    f"{operator.name}",
+                    expected="tensors of one trace",
+                    got="a tensor that another trace made",
+                    hint="Do not keep traced tensors beyond the function that was traced; "
+                    "pass values as inputs.",
+                )
+        value = builder.emit(operator, self._value, *[other._value for other in others])
+        return type(self)(builder, value)
+
+    def emit_literal(self, operator: Operator) -> Self:
+        """Append an operator without operands to this tensor's program."""
+        return type(self)(self._builder, self._builder.emit(operator))
+
+    def literal(self, value: object, dtype: DType | None = None) -> Self:
+        """Return a scalar or array as a constant of this tensor's program.
+
+        Args:
+            value: A Python or NumPy scalar, which takes this tensor's dtype, or an array, which
+                keeps its own.
+            dtype: Which dtype to take instead.
+        """
+        if isinstance(value, _SCALARS):
+            array = _scalar(value, self.dtype if dtype is None else dtype)
+        else:
+            array = _array(value)
+            if dtype is not None:
+                array = array.astype(dtype)
+        return self.emit_literal(Constant(array))
+
+    def full(self, value: float) -> Self:
+        """Return this tensor's type filled with one number."""
+        return self.literal(value).broadcast_to(self.shape)
+
+    def size_literal(self, size: Dimension) -> Self:
+        """Return a size as a scalar of this tensor's dtype, also where it is symbolic."""
+        if isinstance(size, int):
+            return self.literal(size)
+        return self.emit_literal(DimensionSize(size, self.dtype))
+
+    def lift(self, other: object) -> Self:
+        """Return the operand as a tensor of this program: a tensor itself, else a literal."""
+        return cast(Self, other) if isinstance(other, Tensor) else self.literal(other)
+
+    # Arithmetic.
+
+    def meet(self, other: object) -> tuple[Self, Self]:
+        """Return both operands in one dtype and one shape."""
+        if isinstance(other, _SCALARS):
+            return self, self.literal(other).broadcast_to(self.shape)
+        left, right = self, self.lift(other)
+        left_type, right_type = left.type, right.type
+        if left_type != right_type:
+            dtype = promote(left_type.dtype, right_type.dtype)
+            shape = broadcast_shapes(left_type.shape, right_type.shape)
+            left = left.astype(dtype).broadcast_to(shape)
+            right = right.astype(dtype).broadcast_to(shape)
+        return left, right
+
+    def binary(self, operator: Operator, other: object) -> Self:
+        """Append a binary operator after the operands have met."""
+        left, right = self.meet(other)
+        return left.emit(operator, right)
+
+    def reversed_binary(self, operator: Operator, other: object) -> Self:
+        """Append a binary operator of which this tensor is the right operand."""
+        right, left = self.meet(other)
+        return left.emit(operator, right)
+
+    def __add__(self, other: object) -> Self:
+        return self.binary(Add(), other)
+
+    def __radd__(self, other: object) -> Self:
+        return self.reversed_binary(Add(), other)
+
+    def __sub__(self, other: object) -> Self:
+        return self.binary(Sub(), other)
+
+    def __rsub__(self, other: object) -> Self:
+        return self.reversed_binary(Sub(), other)
+
+    def __mul__(self, other: object) -> Self:
+        return self.binary(Mul(), other)
+
+    def __rmul__(self, other: object) -> Self:
+        return self.reversed_binary(Mul(), other)
+
+    def __truediv__(self, other: object) -> Self:
+        return self.as_floating().binary(Div(), other)
+
+    def __rtruediv__(self, other: object) -> Self:
+        return self.as_floating().reversed_binary(Div(), other)
+
+    def __neg__(self) -> Self:
+        return self.emit(Neg())
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __pow__(self, exponent: object) -> Self:
+        if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
+            exponent = int(exponent)
+        if not isinstance(exponent, (int, np.integer)) or isinstance(exponent, bool):
+            raise UnsupportedFunctionError(
+                "power",
+                expected="an exponent that is an integer known when compiling",
+                got=repr(exponent),
+                hint="Use np.sqrt(x) for x ** 0.5, or np.exp(y * np.log(x)) for a positive base.",
+            )
+        return self if exponent == 1 else self.emit(IntegerPow(int(exponent)))
+
+    def __rpow__(self, base: object) -> NoReturn:
+        self._unsupported(f"{base!r} ** tensor", "Use np.exp(x * np.log(base)).")
+
+    def __lt__(self, other: object) -> Self:
+        return self.binary(Less(), other)
+
+    def __gt__(self, other: object) -> Self:
+        return self.reversed_binary(Less(), other)
+
+    def __le__(self, other: object) -> NoReturn:
+        self._unsupported("<=", "Use x < y, and np.where to choose by it.")
+
+    def __ge__(self, other: object) -> NoReturn:
+        self._unsupported(">=", "Use x > y, and np.where to choose by it.")
+
+    def __eq__(self, other: object) -> NoReturn:
+        self._unsupported("==", "Use x < y, or `is` to compare tensors as objects.")
+
+    def __ne__(self, other: object) -> NoReturn:
+        self._unsupported("!=", "Use x < y, or `is not` to compare tensors as objects.")
+
+    __hash__ = object.__hash__
+
+    def __matmul__(self, other: object) -> Self:
+        return self.matmul(other)
+
+    def __rmatmul__(self, other: object) -> Self:
+        return self.lift(other).matmul(self)
+
+    def matmul(self, other: object) -> Self:
+        """Return the matrix product; vectors and stacks of matrices as in ``numpy.matmul``."""
+        a, b = self, self.lift(other)
+        if not a.ndim or not b.ndim:
+            raise ShapeMismatchError(
+                "matmul",
+                expected="operands with at least one axis",
+                got=f"{a.type} @ {b.type}",
+                hint="Use * for a scalar.",
+            )
+        dtype = promote(a.dtype, b.dtype)
+        a, b = a.astype(dtype), b.astype(dtype)
+        is_row, is_column = a.ndim == 1, b.ndim == 1
+        a = a.reshape((1, *a.shape)) if is_row else a
+        b = b.reshape((*b.shape, 1)) if is_column else b
+        product = _matrix_product(a, b)
+        shape = product.shape
+        if is_column:
+            shape = shape[:-1]
+        if is_row:
+            shape = (*shape[:-2], shape[-1]) if not is_column else shape[:-1]
+        return product.reshape(shape)
+
+    dot = matmul
+
+    # Movement.
+
+    def astype(self, dtype: object, copy: bool = True) -> Self:
+        """Return the tensor in another dtype."""
+        del copy
+        target = as_dtype(dtype)
+        return self if target == self.dtype else self.emit(Cast(target))
+
+    def broadcast_to(self, shape: Shape) -> Self:
+        """Return the tensor repeated to a shape."""
+        return self if shape == self.shape else self.emit(BroadcastTo(shape))
+
+    def reshape(self, *shape: Dimension | Sequence[Dimension]) -> Self:
+        """Return the same elements in another shape, of which one size may be -1."""
+        wanted = _flattened(shape)
+        if -1 in wanted:
+            known = [d for d in wanted if d != -1]
+            if len(known) != len(wanted) - 1:
+                raise ShapeMismatchError(
+                    "reshape", expected="one size of -1 at most", got=str(wanted)
+                )
+            missing = exact_quotient(self.size, size_of(known))
+            wanted = tuple(missing if d == -1 else d for d in wanted)
+        return self if wanted == self.shape else self.emit(Reshape(wanted))
+
+    def transpose(self, *axes: int | Sequence[int] | None) -> Self:
+        """Return the axes in another order, reversed by default."""
+        if not axes or axes == (None,):
+            permutation = tuple(reversed(range(self.ndim)))
+        else:
+            given = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+            permutation = tuple(normalize_axis(a, self.type, PermutationError) for a in given)
+        if permutation == tuple(range(self.ndim)):
+            return self
+        return self.emit(Transpose(permutation))
+
+    @property
+    def T(self) -> Self:
+        """The axes in reverse order."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Self:
+        """The last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Self:
+        """Return two axes exchanged."""
+        axes = list(range(self.ndim))
+        i, j = (normalize_axis(a, self.type, PermutationError) for a in (axis1, axis2))
+        axes[i], axes[j] = axes[j], axes[i]
+        return self.transpose(axes)
+
+    def expand_dims(self, axis: int | Sequence[int]) -> Self:
+        """Return new axes of size 1 at these positions of the result."""
+        given = [axis] if isinstance(axis, SupportsIndex) else list(axis)
+        rank = self.ndim + len(given)
+        new = {normalize_axis(a, self.type, ShapeMismatchError, rank=rank) for a in given}
+        if len(new) != len(given):
+            raise ShapeMismatchError("expand_dims", expected="different axes", got=repr(axis))
+        old = iter(self.shape)
+        return self.reshape(tuple(1 if i in new else next(old) for i in range(rank)))
+
+    def squeeze(self, axis: Axes = None) -> Self:
+        """Return the tensor without these axes, all of size 1."""
+        if axis is None:
+            dropped = tuple(i for i, size in enumerate(self.shape) if size == 1)
+        else:
+            dropped = normalize_axes(axis, self.type)
+        for i in dropped:
+            if self.shape[i] != 1:
+                raise ShapeMismatchError(
+                    "squeeze", expected="axes of size 1", got=f"axis {i} of {self.type}"
+                )
+        return self.reshape(tuple(d for i, d in enumerate(self.shape) if i not in dropped))
+
+    def ravel(self) -> Self:
+        """Return the elements as one axis, in row-major order."""
+        return self.reshape((self.size,))
+
+    def flatten(self) -> Self:
+        """Return the elements as one axis, in row-major order."""
+        return self.ravel()
+
+    def __getitem__(self, key: object) -> Self:
+        """Return the tensor with new axes: ``None``, ``...`` and full slices are understood."""
+        keys = key if isinstance(key, tuple) else (key,)
+        full = slice(None)
+        used = sum(1 for k in keys if isinstance(k, slice))
+        shape: list[Dimension] = []
+        sizes = iter(self.shape)
+        for k in keys:
+            if k is None:
+                shape.append(1)
+            elif k is Ellipsis:
+                shape.extend(next(sizes) for _ in range(self.ndim - used))
+            elif isinstance(k, slice) and k == full and used <= self.ndim:
+                shape.append(next(sizes))
+            else:
+                self._unsupported(
+                    f"indexing with {k!r}",
+                    "Use np.take(x, indices, axis) or np.take_along_axis(x, indices, axis).",
+                )
+        return self.reshape((*shape, *sizes))
+
+    # Reductions.
+
+    def sum(self, axis: Axes = None, keepdims: bool = False, dtype: object = None) -> Self:
+        """Return the sum over axes, in this tensor's dtype; booleans are counted as i64."""
+        x = self if dtype is None else self.astype(dtype)
+        x = x.astype(np.int64) if x.dtype == BOOL else x
+        axes = normalize_axes(axis, self.type)
+        return x.emit(ReduceSum(axes, keepdims)) if axes else x
+
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Self:
+        """Return the largest over axes."""
+        axes = normalize_axes(axis, self.type)
+        return self.emit(ReduceMax(axes, keepdims)) if axes else self
+
+    def mean(self, axis: Axes = None, keepdims: bool = False, dtype: object = None) -> Self:
+        """Return the mean over axes; integers are averaged in f64."""
+        x = (self if dtype is None else self.astype(dtype)).as_floating()
+        axes = normalize_axes(axis, self.type)
+        return x.emit(Mean(axes, keepdims)) if axes else x
+
+    def as_floating(self) -> Self:
+        """Return the tensor itself if it is floating, else in f64."""
+        return self if self.dtype in FLOATING else self.astype(F64)
+
+    # What a tensor without elements cannot do.
+
+    def __bool__(self) -> NoReturn:
+        self._data_dependent("the truth value of a traced tensor", _CHOOSE)
+
+    def __int__(self) -> NoReturn:
+        self._data_dependent("int() of a traced tensor", _CHOOSE)
+
+    def __float__(self) -> NoReturn:
+        self._data_dependent("float() of a traced tensor", _CHOOSE)
+
+    def __complex__(self) -> NoReturn:
+        self._data_dependent("complex() of a traced tensor", _CHOOSE)
+
+    def __index__(self) -> NoReturn:
+        self._data_dependent("a traced tensor as an index", "Use np.take(table, x, axis=0).")
+
+    def item(self, *index: int) -> NoReturn:
+        """Refuse: there is no element yet."""
+        del index
+        self._data_dependent("item() of a traced tensor", _CHOOSE)
+
+    def tolist(self) -> NoReturn:
+        """Refuse: there are no elements yet."""
+        self._data_dependent("tolist() of a traced tensor", _CHOOSE)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        del dtype, copy
+        self._data_dependent(
+            "a traced tensor as a NumPy array",
+            "Compute with the tensor itself; leave out np.asarray and np.array.",
+        )
+
+    def __iter__(self) -> NoReturn:
+        self._unsupported("iteration over a tensor", "Use np.sum and the like over an axis.")
+
+    def __contains__(self, item: object) -> NoReturn:
+        self._unsupported("`in` with a tensor", "Compare with np.less and choose with np.where.")
+
+    def __setitem__(self, key: object, item: object) -> NoReturn:
+        self._unsupported("assignment into a tensor", "Make a new one with np.where.")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        del memo
+        return self
+
+    def __repr__(self) -> str:
+        return f"<tensor {self._value.id}: {self.type}>"
+
+    def _data_dependent(self, what: str, hint: str) -> NoReturn:
+        raise DataDependentValueError(
+            what,
+            expected="only operations whose course does not depend on elements",
+            got=f"{self!r}, which has no elements while it is traced",
+            hint=hint,
+        )
+
+    def _unsupported(self, what: str, hint: str) -> NoReturn:
+        raise UnsupportedFunctionError(f"{what} is not supported", hint=hint)
+
+
+_CHOOSE = "Choose with np.where; control flow that depends on data cannot be compiled."
+
+
+AnyTensor = TypeVar("AnyTensor", bound=Tensor)
+
+
+def _matrix_product(a: AnyTensor, b: AnyTensor) -> AnyTensor:
+    """Return the product of matrices or stacks of matrices, whose leading axes broadcast."""
+    if b.ndim == 2 and a.ndim > 2 and a.shape[-1] == b.shape[0]:
+        rows = a.reshape((size_of(a.shape[:-1]), a.shape[-1]))
+        return rows.emit(MatMul(), b).reshape((*a.shape[:-1], b.shape[1]))
+    if a.shape[:-2] != b.shape[:-2]:
+        stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a = a.broadcast_to((*stack, *a.shape[-2:]))
+        b = b.broadcast_to((*stack, *b.shape[-2:]))
+    return a.emit(MatMul(), b)
+
+
+def _scalar(value: bool | float | np.generic, dtype: DType) -> Array:
+    """Return a scalar in a tensor's dtype, if its kind can hold it."""
+    own = np.asarray(value).dtype
+    is_exact = own == BOOL or (dtype in FLOATING | INTEGER and own.kind in "iu")
+    if dtype in FLOATING and (own.kind == "f" or own in FLOATING):
+        is_exact = True
+    if is_exact and dtype in INTEGER:
+        limits = np.iinfo(dtype)
+        is_exact = limits.min <= int(value) <= limits.max
+    if not is_exact:
+        raise DtypeMismatchError(
+            "scalar",
+            expected=f"a number that a {dtype_name(dtype)} tensor can meet",
+            got=repr(value),
+            hint="Convert the tensor with .astype(...) first.",
+        )
+    return np.asarray(value).astype(dtype)
+
+
+def _array(value: object) -> Array:
+    """Return the array that a literal is made from."""
+    array: Array = np.asarray(value)
+    return array.astype(as_dtype(array.dtype), copy=False)
+
+
+def _flattened(shape: tuple[Dimension | Sequence[Dimension], ...]) -> Shape:
+    """Return ``(2, 3)`` for both ``(2, 3)`` and ``((2, 3),)``."""
+    flat: list[Dimension] = []
+    for size in shape:
+        if isinstance(size, Sequence):
+            flat.extend(_size(d) for d in size)
+        else:
+            flat.append(_size(size))
+    return tuple(flat)
+
+
+def _size(size: object) -> Dimension:
+    if isinstance(size, Symbolic):
+        return size
+    if isinstance(size, SupportsIndex) and not isinstance(size, Tensor):
+        return as_index(size)
+    raise ShapeMismatchError("shape", expected="integers", got=repr(size))

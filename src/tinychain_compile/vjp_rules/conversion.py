@@ -1,0 +1,17 @@
+"""Derivatives of conversions."""
+
+from __future__ import annotations
+
+from tinychain_compile.ir.dtypes import FLOATING
+from tinychain_compile.operators import Cast, StopGradient
+from tinychain_compile.tensor import Tensor
+
+
+def cast(op: Cast, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor | None]:
+    """Cast back; a tensor that is not floating has no cotangent."""
+    return (g.astype(x.dtype) if x.dtype in FLOATING and g.dtype in FLOATING else None,)
+
+
+RULES = {Cast: cast}
+
+WITHOUT_DERIVATIVE = {StopGradient: "it was asked to pass none"}

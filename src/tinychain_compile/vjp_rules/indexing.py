@@ -1,0 +1,19 @@
+"""Derivatives of reading and adding at indices: each is the other's."""
+
+from __future__ import annotations
+
+from tinychain_compile.operators import Gather, ScatterAdd
+from tinychain_compile.tensor import Tensor
+
+
+def gather(op: Gather, g: Tensor, y: Tensor, x: Tensor, i: Tensor) -> tuple[Tensor, None]:
+    return g.emit(ScatterAdd(op.axis, x.shape[op.axis], op.along), i), None
+
+
+def scatter_add(
+    op: ScatterAdd, g: Tensor, y: Tensor, updates: Tensor, i: Tensor
+) -> tuple[Tensor, None]:
+    return g.emit(Gather(op.axis, op.along), i), None
+
+
+RULES = {Gather: gather, ScatterAdd: scatter_add}

@@ -1,0 +1,11 @@
+"""Literals depend on nothing, so there is nothing to differentiate by."""
+
+from __future__ import annotations
+
+from tinychain_compile.operators import Constant, DimensionSize, Iota
+
+WITHOUT_DERIVATIVE = {
+    Constant: "a literal depends on nothing",
+    Iota: "a literal depends on nothing",
+    DimensionSize: "a size depends on no element",
+}
