@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tinychain_compile.errors import HandlerContractError as HandlerContractError
     from tinychain_compile.ir.dimensions import resolve_shape as resolve_shape
     from tinychain_compile.ir.dimensions import symbol_sources as symbol_sources
+    from tinychain_compile.ir.dimensions import symbols_in as symbols_in
     from tinychain_compile.ir.graph import Graph as Graph
     from tinychain_compile.ir.graph import Operation as Operation
     from tinychain_compile.ir.graph import Value as Value
@@ -98,6 +99,7 @@ _MODULE_BY_NAME = {
     "print_graph": "ir.printer",
     "resolve_shape": "ir.dimensions",
     "symbol_sources": "ir.dimensions",
+    "symbols_in": "ir.dimensions",
     "rewrite": "passes.rewriting",
     "trace_parameter_update": "api",
     "verify": "ir.verifier",

@@ -15,13 +15,11 @@ from tinychain_compile.artifacts import (
     RuntimeInput,
     TracedUpdate,
 )
-from tinychain_compile.container import compiler_for
+from tinychain_compile.container import TrainingStepContainer, compiler_for
 from tinychain_compile.errors import InvalidOutputError, SeedShapeError
 from tinychain_compile.ir.graph import Graph, NamedValue, Value
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
-from tinychain_compile.lowering.fusion import NO_FUSION
-from tinychain_compile.optimizers.tracing import UpdateTracer
 from tinychain_compile.protocols import (
     BindInput,
     FusionHook,
@@ -45,7 +43,7 @@ def compile_training_step(
     optimizer: Optimizer | Callable[..., Tensor],
     optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None = None,
     handlers: Handlers,
-    fusion: FusionHook = NO_FUSION,
+    fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,
     seed_label: str = "seed",
     forward_expansions: Sequence[Pass[Graph]] = (),
@@ -55,11 +53,8 @@ def compile_training_step(
 ) -> CompiledTrainingStep:
     """Compile a training step with these handlers.
 
-    See ``TrainingStepCompiler.compile_training_step`` for everything but the following.
-
-    Args:
-        handlers: A registry, or a function that makes one per program.
-        fusion: The fusion hook, used for every program.
+    ``handlers`` is a registry, or a function that makes one per program; ``fusion`` serves every
+    program. For everything else see ``TrainingStepCompiler.compile_training_step``.
     """
     return compiler_for(handlers, fusion).compile_training_step(
         loss,
@@ -81,7 +76,7 @@ def compile_function(
     *,
     inputs: Mapping[str, HasTypeMetadata],
     handlers: Handlers,
-    fusion: FusionHook = NO_FUSION,
+    fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,
     expansions: Sequence[Pass[Graph]] = (),
 ) -> CompiledFunction:
@@ -99,7 +94,7 @@ def trace_parameter_update(
     optimizer_inputs: Mapping[str, TensorType],
 ) -> TracedUpdate:
     """Trace one optimizer update by itself."""
-    traced = UpdateTracer().trace(
+    traced = TrainingStepContainer.optimizer_tracer().trace(
         update,
         parameter=parameter,
         gradient=gradient,
@@ -115,7 +110,7 @@ def lower_graph(
     *,
     handlers: Handlers,
     outputs: Sequence[str] | None = None,
-    fusion: FusionHook = NO_FUSION,
+    fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,
 ) -> LoweredProgram:
     """Lower a graph as it is, without legalization.
@@ -142,7 +137,7 @@ def lower_derivative_program(
     seed_value_ids: Sequence[str],
     handlers: Handlers,
     outputs: Sequence[str] | None = None,
-    fusion: FusionHook = NO_FUSION,
+    fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,
 ) -> LoweredProgram:
     """Lower a derivative program as it is, without legalization.

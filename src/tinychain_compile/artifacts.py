@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tinychain_compile.ir.dimensions import Shape
@@ -148,7 +148,7 @@ class TracedUpdate:
 # Dependencies.
 
 
-class Provenance(str, Enum):
+class Provenance(StrEnum):
     """Where a value comes from."""
 
     DECLARED_INPUT = "declared_input"

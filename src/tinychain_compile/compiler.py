@@ -160,9 +160,7 @@ class TrainingStepCompiler:
             type: self._to_lower(f"update of {type}", update.legal.graph, update.target)
             for type, update in updates.items()
         }
-        self.lowerer.check_support(
-            [forward_program, derivative_program, *update_programs.values()]
-        )
+        self.lowerer.check_support([forward_program, derivative_program, *update_programs.values()])
         lowered_forward = self.lowerer.lower(forward_program, bind_input)
         lowered_derivative = self.lowerer.lower(derivative_program, bind_input)
         lowered_updates = {

@@ -20,6 +20,7 @@ from tinychain_compile.declaration import StrictDeclarationChecker
 from tinychain_compile.decompositions import DECOMPOSITIONS
 from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import BackendError
+from tinychain_compile.lowering.fusion import NO_FUSION
 from tinychain_compile.lowering.lowerer import ProgramLowerer
 from tinychain_compile.optimizers.tracing import UpdateTracer
 from tinychain_compile.passes.captures import MovementPlanner
@@ -42,7 +43,7 @@ from tinychain_compile.tracing import FunctionTracer
 from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
 
 
-class Slot(providers.Dependency):  # type: ignore[misc]
+class Slot(providers.Dependency[Any]):
     """A provider that a backend must fill; resolving an empty one names every empty slot."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -51,9 +52,9 @@ class Slot(providers.Dependency):  # type: ignore[misc]
         return super().__call__(*args, **kwargs)
 
     def _raise_unfilled(self) -> NoReturn:
-        container = self.parent
-        name = self.parent_name.rpartition(".")[0] if container else "container"
-        found = dict(container.providers) if container else {}
+        name = (self.parent_name or "container").rpartition(".")[0]
+        parent: Any = getattr(self, "parent")  # noqa: B009 (typed incompletely by the library)
+        found: dict[str, Any] = dict(parent.providers) if parent else {}
         slots = [k for k, v in found.items() if isinstance(v, Slot)]
         empty = [k for k in slots if not found[k].is_defined] or ["slot"]
         hint = "Assign these providers in a class that derives from the container."
@@ -70,11 +71,11 @@ class Slot(providers.Dependency):  # type: ignore[misc]
 
 
 class TrainingStepContainer(containers.DeclarativeContainer):
-    """Wires the stages into a compiler. Derive, and assign ``handler_registry`` and ``fusion_hook``.
+    """Wires the stages into a compiler. Derive, and assign the two slots.
 
     Any provider can be overridden on an instance, by ``override``, a constructor keyword,
-    ``override_providers`` or ``testing.scoped_overrides``; nothing above a slot or a stage is cached,
-    so the compiler sees it at once.
+    ``override_providers`` or ``testing.scoped_overrides``; nothing above a slot or a stage is
+    cached, so the compiler sees it at once.
     """
 
     handler_registry: providers.Provider[HandlerRegistry] = Slot()
@@ -182,17 +183,18 @@ _STAGES = frozenset(TrainingStepContainer.providers)
 
 
 def compiler_for(
-    handlers: HandlerRegistry | Callable[[], HandlerRegistry], fusion: FusionHook
+    handlers: HandlerRegistry | Callable[[], HandlerRegistry], fusion: FusionHook | None
 ) -> TrainingStepCompiler:
     """Return the compiler of a container whose slots are filled with these very objects.
 
     Args:
         handlers: A registry, used for every program, or a function that makes one per program.
-        fusion: The fusion hook, used for every program.
+        fusion: The fusion hook, used for every program; none if ``None``.
     """
     is_registry = hasattr(handlers, "has_handler")
-    registry = providers.Object(handlers) if is_registry else providers.Callable(handlers)
+    give: Any = (lambda: handlers) if is_registry else handlers
     container = TrainingStepContainer(
-        handler_registry=registry, fusion_hook=providers.Object(fusion)
+        handler_registry=providers.Callable(give),
+        fusion_hook=providers.Object(NO_FUSION if fusion is None else fusion),
     )
     return container.compiler()

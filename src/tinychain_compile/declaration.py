@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
-from typing import Any, cast
+from typing import cast
 
 from tinychain_compile.artifacts import Declaration, RuntimeInput
 from tinychain_compile.errors import (
@@ -114,11 +114,12 @@ def _type(name: str, spec: object) -> TensorType:
 
 
 def _parameter_names(parameters: object, types: Mapping[str, TensorType]) -> tuple[str, ...]:
-    if isinstance(parameters, str) or not isinstance(parameters, Sequence) or not parameters:
+    given = cast(Sequence[object], parameters)
+    if isinstance(parameters, str) or not isinstance(parameters, Sequence) or not given:
         raise DeclarationError(
-            "parameters", expected="a sequence of input names, not empty", got=repr(parameters)
+            "parameters", expected="a sequence of input names, not empty", got=repr(given)
         )
-    names = tuple(_name("parameter", name) for name in cast(Sequence[object], parameters))
+    names = tuple(_name("parameter", name) for name in given)
     for position, name in enumerate(names):
         if name not in types:
             raise DeclarationError(

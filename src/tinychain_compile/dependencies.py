@@ -19,9 +19,7 @@ from tinychain_compile.ir.traversal import late_schedule, reachable
 class StructuralClassifier:
     """Decides by structure alone; how an id is spelled means nothing."""
 
-    def classify(
-        self, graph: Graph, outputs: Sequence[Value] | None = None
-    ) -> DependencyAnalysis:
+    def classify(self, graph: Graph, outputs: Sequence[Value] | None = None) -> DependencyAnalysis:
         """Analyse a graph all of whose inputs are declared."""
         declared = [value for _, value in graph.inputs]
         return _analyse(graph, outputs, ((Provenance.DECLARED_INPUT, declared),))

@@ -6,9 +6,7 @@ one, and what to do. ``category`` is a stable string for programs.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from typing_extensions import Self
+from typing import ClassVar, Self
 
 
 class CompilationError(Exception):

@@ -50,7 +50,7 @@ from tinychain_compile.operators import (
     Tanh,
     Where,
 )
-from tinychain_compile.tensor import Tensor
+from tinychain_compile.tensor import Tensor, is_scalar
 
 Operand = Any
 """A traced tensor, an array or a scalar."""
@@ -198,9 +198,7 @@ def square(x: Operand, /) -> Tensor:
 
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """Return ``x1 ** x2`` for an integer ``x2`` that is known when compiling."""
-    if not isinstance(x1, Tensor):
-        return x1 ** first_tensor(x2)
-    return x1**x2
+    return first_tensor(x1).__pow__(x2) if isinstance(x1, Tensor) else first_tensor(x2).__rpow__(x1)
 
 
 def maximum(x1: Operand, x2: Operand, /) -> Tensor:
@@ -229,7 +227,7 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
         dtype = np.result_type(x1, x2)
         a, b = (context.literal(np.asarray(x, dtype=dtype)) for x in (x1, x2))
         a, b = a.meet(b)
-    if isinstance(condition, (builtins.bool, np.bool_)):
+    if is_scalar(condition):
         condition = context.literal(condition, BOOL)
     chooser = context.lift(condition)
     shape = broadcast_shapes(chooser.shape, a.shape)
@@ -324,7 +322,7 @@ def take_along_axis(x: Operand, indices: Operand, /, *, axis: int = -1) -> Tenso
 
 
 def _indices(context: Tensor, indices: Operand) -> Tensor:
-    if isinstance(indices, (int, np.integer)) and not isinstance(indices, builtins.bool):
+    if is_scalar(indices):
         return context.literal(indices, I64)
     return context.lift(indices)
 

@@ -59,7 +59,8 @@ class NumpyTensor(Tensor):
 
 
 def _unsupported(name: str) -> UnsupportedFunctionError:
-    known = sorted({f"np.{f.__name__}" for f in (*_UFUNCS, *_FUNCTIONS)})
+    functions: tuple[Any, ...] = (*_UFUNCS, *_FUNCTIONS)
+    known = sorted({f"np.{function.__name__}" for function in functions})
     near = get_close_matches(name, known, n=3) or ["np.exp", "np.sum", "np.where"]
     return UnsupportedFunctionError(
         f"{name} is not supported on traced tensors",
@@ -71,7 +72,7 @@ def _unsupported(name: str) -> UnsupportedFunctionError:
 def _refuse_arguments(name: str, arguments: Mapping[str, object]) -> None:
     """Refuse arguments that were given a value with no meaning here."""
     for argument, value in arguments.items():
-        if argument == "out" and (value is None or isinstance(value, tuple) and value[0] is None):
+        if argument == "out" and (value is None or (isinstance(value, tuple) and value[0] is None)):
             continue
         raise UnsupportedFunctionError(
             f"{name}({argument}=...) is not supported on traced tensors",
@@ -82,7 +83,11 @@ def _refuse_arguments(name: str, arguments: Mapping[str, object]) -> None:
 
 
 def _sum(
-    a: Tensor, axis: Axes = None, dtype: object = None, out: None = None, keepdims: bool = False,
+    a: Tensor,
+    axis: Axes = None,
+    dtype: object = None,
+    out: None = None,
+    keepdims: bool = False,
     **others: object,
 ) -> Tensor:
     _refuse_arguments("np.sum", {"out": out, **others})
@@ -90,7 +95,11 @@ def _sum(
 
 
 def _mean(
-    a: Tensor, axis: Axes = None, dtype: object = None, out: None = None, keepdims: bool = False,
+    a: Tensor,
+    axis: Axes = None,
+    dtype: object = None,
+    out: None = None,
+    keepdims: bool = False,
     **others: object,
 ) -> Tensor:
     _refuse_arguments("np.mean", {"out": out, **others})
@@ -191,12 +200,15 @@ def _size(a: Tensor, axis: int | None = None) -> Dimension:
 
 def _result_type(*operands: Any) -> DType:
     """Return the dtype in which operands meet; scalars take part only when nothing else does."""
-    strong = [x.dtype for x in operands if isinstance(x, (Tensor, np.ndarray))]
-    strong += [as_dtype(x) for x in operands if isinstance(x, (np.dtype, type))]
-    result = as_dtype(strong[0])
+    strong = [as_dtype(getattr(x, "dtype", x)) for x in operands if _is_strong(x)]
+    result = strong[0]
     for dtype in strong[1:]:
-        result = promote(result, as_dtype(dtype))
+        result = promote(result, dtype)
     return result
+
+
+def _is_strong(operand: object) -> bool:
+    return isinstance(operand, (Tensor, np.ndarray, np.dtype, type))
 
 
 _UFUNCS: Mapping[np.ufunc, Callable[..., Tensor]] = {

@@ -280,9 +280,7 @@ class CapturePlanner(Protocol):
 class DependencyClassifier(Protocol):
     """Says where each value that a selection depends on comes from."""
 
-    def classify(
-        self, graph: Graph, outputs: Sequence[Value] | None = None
-    ) -> DependencyAnalysis:
+    def classify(self, graph: Graph, outputs: Sequence[Value] | None = None) -> DependencyAnalysis:
         """Analyse a graph all of whose inputs are declared."""
         ...
 

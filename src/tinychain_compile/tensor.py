@@ -7,12 +7,12 @@ explicit cast, shapes by an explicit broadcast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import NoReturn, SupportsIndex, TypeVar, cast
+from typing import NoReturn, Self, SupportsIndex, TypeGuard, TypeVar, cast
 
 import numpy as np
-from typing_extensions import Self
 
 from tinychain_compile.errors import (
     DataDependentValueError,
@@ -59,7 +59,10 @@ from tinychain_compile.operators import (
     Transpose,
 )
 
-_SCALARS = (bool, int, float, np.generic)
+
+def is_scalar(value: object) -> TypeGuard[float]:
+    """Return whether a value is a Python or NumPy scalar, which adapts to a tensor's dtype."""
+    return isinstance(value, (bool, int, float, np.generic))
 
 
 class Tensor:
@@ -149,7 +152,7 @@ class Tensor:
                 keeps its own.
             dtype: Which dtype to take instead.
         """
-        if isinstance(value, _SCALARS):
+        if is_scalar(value):
             array = _scalar(value, self.dtype if dtype is None else dtype)
         else:
             array = _array(value)
@@ -175,7 +178,7 @@ class Tensor:
 
     def meet(self, other: object) -> tuple[Self, Self]:
         """Return both operands in one dtype and one shape."""
-        if isinstance(other, _SCALARS):
+        if is_scalar(other):
             return self, self.literal(other).broadcast_to(self.shape)
         left, right = self, self.lift(other)
         left_type, right_type = left.type, right.type
@@ -227,16 +230,15 @@ class Tensor:
         return self
 
     def __pow__(self, exponent: object) -> Self:
-        if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
-            exponent = int(exponent)
-        if not isinstance(exponent, (int, np.integer)) or isinstance(exponent, bool):
+        number = float(exponent) if is_scalar(exponent) else math.nan
+        if not number.is_integer():
             raise UnsupportedFunctionError(
                 "power",
                 expected="an exponent that is an integer known when compiling",
                 got=repr(exponent),
                 hint="Use np.sqrt(x) for x ** 0.5, or np.exp(y * np.log(x)) for a positive base.",
             )
-        return self if exponent == 1 else self.emit(IntegerPow(int(exponent)))
+        return self if number == 1 else self.emit(IntegerPow(int(number)))
 
     def __rpow__(self, base: object) -> NoReturn:
         self._unsupported(f"{base!r} ** tensor", "Use np.exp(x * np.log(base)).")
@@ -378,7 +380,7 @@ class Tensor:
 
     def __getitem__(self, key: object) -> Self:
         """Return the tensor with new axes: ``None``, ``...`` and full slices are understood."""
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = cast(tuple[object, ...], key if isinstance(key, tuple) else (key,))
         full = slice(None)
         used = sum(1 for k in keys if isinstance(k, slice))
         shape: list[Dimension] = []
@@ -503,9 +505,9 @@ def _matrix_product(a: AnyTensor, b: AnyTensor) -> AnyTensor:
     return a.emit(MatMul(), b)
 
 
-def _scalar(value: bool | float | np.generic, dtype: DType) -> Array:
+def _scalar(value: float, dtype: DType) -> Array:
     """Return a scalar in a tensor's dtype, if its kind can hold it."""
-    own = np.asarray(value).dtype
+    own: DType = np.asarray(value).dtype
     is_exact = own == BOOL or (dtype in FLOATING | INTEGER and own.kind in "iu")
     if dtype in FLOATING and (own.kind == "f" or own in FLOATING):
         is_exact = True

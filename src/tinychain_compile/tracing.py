@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import cast
 
 from tinychain_compile.errors import CompilationError, LossOutputError
 from tinychain_compile.ir.builder import GraphBuilder
@@ -47,15 +47,16 @@ class FunctionTracer:
             LossOutputError: It returned neither a tensor of this trace nor a mapping of them.
         """
         builder, named, result = _run(function, inputs, ids)
+        results: Mapping[object, object] = {"output": result}
         if isinstance(result, Mapping) and result:
-            results = cast(Mapping[Any, object], result)
-        else:
-            results = {"output": result}
+            results = cast(Mapping[object, object], result)
         outputs: list[NamedValue] = []
         for name, tensor in results.items():
             if not isinstance(name, str) or not name.isidentifier():
                 raise LossOutputError(
-                    "output name", expected="an identifier", got=repr(name),
+                    "output name",
+                    expected="an identifier",
+                    got=repr(name),
                     location=definition_place(function),
                 )
             value = _traced_value(tensor, builder, function, f"output {name!r}")

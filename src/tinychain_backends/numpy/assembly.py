@@ -9,7 +9,7 @@ import numpy as np
 
 from tinychain_backends.numpy.calls import Array
 from tinychain_backends.numpy.handlers import Instruction
-from tinychain_backends.numpy.symbols import is_symbolic
+from tinychain_backends.numpy.symbols import symbols_of
 from tinychain_compile import LoweredProgram
 
 
@@ -65,14 +65,13 @@ class _Namespace:
     def line(self, output_id: str, instruction: Instruction) -> str:
         """Return the line of an instruction; a literal has none, and is made once, here."""
         call, operands, source = instruction
-        symbolic = is_symbolic(call.keywords)
-        if not operands and not symbolic:
+        if not operands and not symbols_of(call.keywords):
             self.names[output_id] = call.function(**call.keywords)
             return ""
-        if symbolic:
-            self._note_symbols(call.keywords)
+        self.symbols.update(symbols_of(call.keywords))
         keywords = [f"{k}={self._text(v)}" for k, v in call.keywords.items()]
-        line = f"{output_id} = {self._function_name(call.function)}({', '.join((*operands, *keywords))})"
+        arguments = ", ".join((*operands, *keywords))
+        line = f"{output_id} = {self._function_name(call.function)}({arguments})"
         return f"{line}  # {source}" if source else line
 
     def _function_name(self, function: Callable[..., Any]) -> str:
@@ -91,12 +90,6 @@ class _Namespace:
             self.names[name] = value
             return name
         return repr(value)
-
-    def _note_symbols(self, keywords: Mapping[str, Any]) -> None:
-        for value in keywords.values():
-            if isinstance(value, tuple):
-                for size in value:
-                    self.symbols.update(() if isinstance(size, int) else size.symbols)
 
 
 def _tuple(names: tuple[str, ...]) -> str:

@@ -67,7 +67,7 @@ def call_for(operator: Operator) -> Call:
 
 def _plain(function: Callable[..., Any]) -> Callable[[Any], Call]:
     call = Call(function)
-    return lambda op: call
+    return lambda _: call
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[[Any], Call]:

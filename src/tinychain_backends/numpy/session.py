@@ -59,9 +59,7 @@ class NumpySession:
         """The current value of each parameter, by name, in order; read-only."""
         return MappingProxyType(self._parameters)
 
-    def step(
-        self, batch: Mapping[str, ArrayLike], **optimizer_inputs: float
-    ) -> dict[str, Array]:
+    def step(self, batch: Mapping[str, ArrayLike], **optimizer_inputs: float) -> dict[str, Array]:
         """Update every parameter once, and return the outputs by name, ``loss`` among them.
 
         Args:
@@ -89,9 +87,7 @@ class NumpySession:
         self._parameters = updated
         return self._outputs(values)
 
-    def value_and_gradients(
-        self, batch: Mapping[str, ArrayLike]
-    ) -> tuple[Array, dict[str, Array]]:
+    def value_and_gradients(self, batch: Mapping[str, ArrayLike]) -> tuple[Array, dict[str, Array]]:
         """Return the loss, and its derivative by each parameter; parameters stay as they are."""
         values, sizes = self._run_forward(batch)
         gradients = self._run_derivative(values, sizes)

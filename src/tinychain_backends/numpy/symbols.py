@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_compile import BindingError, resolve_shape
+from tinychain_compile import BindingError, resolve_shape, symbols_in
 
 
 def read_sizes(
@@ -19,22 +19,20 @@ def read_sizes(
 
 def resolve_keywords(keywords: Mapping[str, Any], sizes: Mapping[str, int]) -> Mapping[str, Any]:
     """Return a call's keywords with symbolic shapes in numbers."""
-    if not is_symbolic(keywords):
+    if not symbols_of(keywords):
         return keywords
-    return {
-        name: resolve_shape(value, sizes) if isinstance(value, tuple) else value
-        for name, value in keywords.items()
-    }
+    resolved = dict(keywords)
+    resolved.update((k, resolve_shape(shape, sizes)) for k, shape in _shapes(keywords))
+    return resolved
 
 
-def is_symbolic(keywords: Mapping[str, Any]) -> bool:
-    """Return whether a shape among the keywords holds a symbol."""
-    return any(
-        not isinstance(size, int)
-        for value in keywords.values()
-        if isinstance(value, tuple)
-        for size in value
-    )
+def symbols_of(keywords: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the symbols in the shapes among a call's keywords."""
+    return symbols_in(shape for _, shape in _shapes(keywords))
+
+
+def _shapes(keywords: Mapping[str, Any]) -> list[tuple[str, tuple[Any, ...]]]:
+    return [(name, value) for name, value in keywords.items() if isinstance(value, tuple)]
 
 
 def check_array(

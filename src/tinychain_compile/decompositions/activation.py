@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import exp, log, maximum
 from tinychain_compile.operators import LogSoftmax, Relu
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -17,4 +19,4 @@ def log_softmax(op: LogSoftmax, x: Tensor) -> Tensor:
     return shifted - log(exp(shifted).sum(op.axis, keepdims=True))
 
 
-DECOMPOSITIONS = {Relu: relu, LogSoftmax: log_softmax}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Relu: relu, LogSoftmax: log_softmax}

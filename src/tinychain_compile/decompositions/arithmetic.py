@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import IntegerPow, Neg, Sub
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -34,4 +36,4 @@ def integer_pow(op: IntegerPow, x: Tensor) -> Tensor:
     return 1.0 / power if op.exponent < 0 else power
 
 
-DECOMPOSITIONS = {Neg: neg, Sub: sub, IntegerPow: integer_pow}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Neg: neg, Sub: sub, IntegerPow: integer_pow}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
 from tinychain_compile.operators import Maximum
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
 def maximum(op: Maximum, a: Tensor, b: Tensor) -> Tensor:
-    """b where a is less, else a; and b where b is NaN: neither less than infinity nor above minus.
+    """B where a is less, else a; and b where b is NaN: neither less than infinity nor above minus.
 
     A NaN in a stays, since nothing is less than it.
     """
@@ -18,4 +20,4 @@ def maximum(op: Maximum, a: Tensor, b: Tensor) -> Tensor:
     return where(b < float("inf"), larger, where(b > -float("inf"), larger, b))
 
 
-DECOMPOSITIONS = {Maximum: maximum}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Maximum: maximum}

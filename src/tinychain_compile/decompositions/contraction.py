@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import MatMul
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -14,4 +16,4 @@ def matmul(op: MatMul, a: Tensor, b: Tensor) -> Tensor:
     return products.sum(-2)
 
 
-DECOMPOSITIONS = {MatMul: matmul}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {MatMul: matmul}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import StopGradient
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -10,4 +12,4 @@ def stop_gradient(op: StopGradient, x: Tensor) -> Tensor:
     return x
 
 
-DECOMPOSITIONS = {StopGradient: stop_gradient}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {StopGradient: stop_gradient}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import exp, log, where
 from tinychain_compile.operators import Sqrt, Tanh
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -41,4 +43,4 @@ def _expm1_of_negative(z: Tensor) -> Tensor:
     return where(is_far, difference, where(is_distinct, kahan, z))
 
 
-DECOMPOSITIONS = {Sqrt: sqrt, Tanh: tanh}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Sqrt: sqrt, Tanh: tanh}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tinychain_compile.ir.dimensions import Dimension
 from tinychain_compile.ir.dtypes import BOOL, I32, I64
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
 from tinychain_compile.operators import Gather, Iota, ScatterAdd
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -33,10 +35,10 @@ def scatter_add(op: ScatterAdd, updates: Tensor, indices: Tensor) -> Tensor:
     axis = op.axis
     values = updates.expand_dims(axis)
     if op.along:
-        index, summed = indices.expand_dims(axis), (axis + 1,)
-    else:
-        index = _aligned(indices, axis, updates.ndim - indices.ndim + 1)
-        summed = tuple(range(axis + 1, axis + 1 + indices.ndim))
+        index = indices.expand_dims(axis)
+        return _selected(op, values, index, op.size).sum(axis + 1)
+    index = _aligned(indices, axis, updates.ndim - indices.ndim + 1)
+    summed = tuple(range(axis + 1, axis + 1 + indices.ndim))
     return _selected(op, values, index, op.size).sum(summed)
 
 
@@ -55,4 +57,4 @@ def _selected(op: Gather | ScatterAdd, values: Tensor, index: Tensor, size: Dime
     return where(index < position, 0, where(position < index, 0, values))
 
 
-DECOMPOSITIONS = {Gather: gather, ScatterAdd: scatter_add}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Gather: gather, ScatterAdd: scatter_add}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tinychain_compile.ir.dimensions import size_of
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Mean
+from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
@@ -12,4 +14,4 @@ def mean(op: Mean, x: Tensor) -> Tensor:
     return x.sum(op.axes, op.keepdims) / x.size_literal(count)
 
 
-DECOMPOSITIONS = {Mean: mean}
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Mean: mean}

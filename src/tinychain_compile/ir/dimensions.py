@@ -95,9 +95,7 @@ def exact_quotient(numerator: Dimension, denominator: Dimension) -> Dimension:
             terms[quotient] = coefficient // c
         else:
             return _simplest(terms)
-    raise ShapeMismatchError(
-        "size", expected=f"a multiple of {denominator}", got=f"{numerator}"
-    )
+    raise ShapeMismatchError("size", expected=f"a multiple of {denominator}", got=f"{numerator}")
 
 
 def size_of(shape: Iterable[Dimension]) -> Dimension:

@@ -17,4 +17,6 @@ class Frozen:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be set: the object is frozen")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__}.{name} cannot be deleted: the object is frozen")
+        raise AttributeError(
+            f"{type(self).__name__}.{name} cannot be deleted: the object is frozen"
+        )

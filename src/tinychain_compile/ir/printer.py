@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from itertools import chain
+from typing import cast
 
 import numpy as np
 
@@ -60,9 +61,9 @@ def _operation_text(operation: Operation, name_of: Callable[[Value], str], lines
 
 def _attribute_text(attribute: object) -> str:
     if isinstance(attribute, np.ndarray):
-        return _literal_text(attribute)
+        return _literal_text(cast(Array, attribute))
     if isinstance(attribute, np.dtype):
-        return dtype_name(attribute)
+        return dtype_name(attribute)  # pyright: ignore[reportUnknownArgumentType]
     return repr(attribute)
 
 

@@ -37,9 +37,7 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
     return tuple(backwards)
 
 
-def reachable(
-    operations: Sequence[Operation], outputs: Iterable[Value]
-) -> tuple[Operation, ...]:
+def reachable(operations: Sequence[Operation], outputs: Iterable[Value]) -> tuple[Operation, ...]:
     """Return those of the operations, in their order, that the outputs need."""
     needed = set(outputs)
     kept: list[Operation] = []

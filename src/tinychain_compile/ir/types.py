@@ -84,7 +84,8 @@ def _trusted(dtype: DType, shape: Shape) -> TensorType:
 def _as_shape(shape: object) -> Shape:
     if isinstance(shape, str) or not isinstance(shape, Sequence):
         raise MissingShapeError("shape", expected="a tuple of sizes", got=repr(shape))
-    return tuple(_as_dimension(size, shape) for size in cast(Sequence[object], shape))
+    sizes = cast(Sequence[object], shape)
+    return tuple(_as_dimension(size, sizes) for size in sizes)
 
 
 def _as_dimension(size: object, shape: object) -> Dimension:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from tinychain_compile.errors import CompilationError, HandlerContractError
 from tinychain_compile.ir.graph import Operation, Value
@@ -107,7 +107,7 @@ def claimed_operations(
             leaves the offered one, reads a value that is not lowered yet, or strands a live value.
     """
     by_id = {operation.id: operation for operation in window}
-    claimed = cast(tuple[Any, ...], tuple(result.consumed_node_ids))
+    claimed = tuple(result.consumed_node_ids)
     subject = f"fusion hook {hook!r}"
     for node_id in claimed:
         if node_id not in by_id:

@@ -81,9 +81,7 @@ class ProgramLowerer:
                 "tinychain_compile.operators.BASIS, with the literals and cast, are enough.",
             )
 
-    def lower(
-        self, program: ProgramToLower, bind_input: BindInput | None = None
-    ) -> LoweredProgram:
+    def lower(self, program: ProgramToLower, bind_input: BindInput | None = None) -> LoweredProgram:
         """Return the lowered program; every operator must have a handler.
 
         Raises:

@@ -19,7 +19,11 @@ class FunctionHandler:
 
     def __init__(self, operator_type: type[Operator], lower: LowerFunction) -> None:
         self.operator_type = operator_type
-        self.lower = lower
+        self._lower = lower
+
+    def lower(self, context: OperationContext) -> TargetValue:
+        """Call the function."""
+        return self._lower(context)
 
 
 class OperationHandlerRegistry:
@@ -45,12 +49,12 @@ class OperationHandlerRegistry:
         Raises:
             HandlerContractError: Its operator class is none, or has a handler already.
         """
-        kind = getattr(handler, "operator_type", None)
+        kind = cast(object, getattr(handler, "operator_type", None))
         if not isinstance(kind, type) or not issubclass(kind, Operator) or kind is Operator:
             raise HandlerContractError(
                 f"handler {handler!r}",
                 expected="operator_type, a concrete operator class",
-                got=repr(kind),
+                got=f"{kind}",
                 hint="Operator classes are in tinychain_compile.operators.",
             )
         if not callable(getattr(handler, "lower", None)):

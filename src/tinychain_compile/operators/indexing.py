@@ -67,9 +67,7 @@ class ScatterAdd(Operator):
         return numeric(self.name, result)
 
 
-def _indexed_shape(
-    name: str, x: TensorType, indices: TensorType, axis: int, along: bool
-) -> Shape:
+def _indexed_shape(name: str, x: TensorType, indices: TensorType, axis: int, along: bool) -> Shape:
     integer(f"{name} indices", indices)
     if not 0 <= axis < x.rank:
         raise ShapeMismatchError(name, expected=f"an axis of {x}", got=str(axis))
@@ -83,4 +81,3 @@ def _indexed_shape(
             name, expected=f"indices that match {x} except on axis {axis}", got=str(indices)
         )
     return indices.shape
-

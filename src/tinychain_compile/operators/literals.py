@@ -64,7 +64,9 @@ class Iota(Operator):
 
     def infer(self) -> TensorType:
         if not 0 <= self.axis < len(self.shape):
-            raise ShapeMismatchError("iota", expected=f"an axis of {self.shape}", got=str(self.axis))
+            raise ShapeMismatchError(
+                "iota", expected=f"an axis of {self.shape}", got=str(self.axis)
+            )
         return TensorType(self.dtype, self.shape)
 
 

@@ -20,9 +20,7 @@ class Where(Operator):
 
     def infer(self, condition: TensorType, a: TensorType, b: TensorType) -> TensorType:
         if condition.dtype != BOOL:
-            raise DtypeMismatchError(
-                self.name, expected="a boolean condition", got=str(condition)
-            )
+            raise DtypeMismatchError(self.name, expected="a boolean condition", got=str(condition))
         if condition.shape != a.shape:
             raise ShapeMismatchError(
                 self.name, expected=f"a condition of the shape of {a}", got=str(condition)

@@ -56,4 +56,3 @@ def reduced_shape(name: str, operand: TensorType, axes: tuple[int, ...], keepdim
     if keepdims:
         return tuple(1 if i in axes else d for i, d in enumerate(operand.shape))
     return tuple(d for i, d in enumerate(operand.shape) if i not in axes)
-

@@ -84,9 +84,7 @@ class _Rewriting:
         output = operation.output
         number = self._numbers.pop(output, output.number)
         if inputs != operation.inputs or number != output.number:
-            operation = Operation(
-                operation.operator, inputs, output.type, number, operation.origin
-            )
+            operation = Operation(operation.operator, inputs, output.type, number, operation.origin)
             self._moved[output] = operation.output
         self._done.append(operation)
 

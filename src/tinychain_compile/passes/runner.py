@@ -13,7 +13,7 @@ from tinychain_compile.protocols import Artifact, Pass, pass_label
 
 
 class CheckedPassRunner:
-    """After each pass: a well-formed artifact, with the inputs, outputs, captures and seed it had."""
+    """After each pass: a well-formed artifact with its inputs, outputs, captures and seed."""
 
     def run_graph(self, graph: Graph, passes: Sequence[Pass[Graph]], *, stage: str) -> Graph:
         """Return the graph after the passes; without passes, this very object.
@@ -70,9 +70,7 @@ class CheckedPassRunner:
         return update
 
 
-def _call(
-    item: Pass[Artifact], artifact: Artifact, kind: type[Artifact], subject: str
-) -> Artifact:
+def _call(item: Pass[Artifact], artifact: Artifact, kind: type[Artifact], subject: str) -> Artifact:
     try:
         result = cast(object, item(artifact))
     except Exception as error:
@@ -88,9 +86,7 @@ def _check_graph(before: Graph, after: Graph, subject: str) -> None:
     try:
         verify(after)
     except CompilationError as error:
-        raise PassContractError(
-            subject, expected="a well-formed graph", got=str(error)
-        ) from error
+        raise PassContractError(subject, expected="a well-formed graph", got=str(error)) from error
     for what, old, new in (
         ("inputs", before.inputs, after.inputs),
         ("outputs", before.outputs, after.outputs),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from dependency_injector import providers
 
@@ -14,7 +14,7 @@ Container = TypeVar("Container")
 
 
 @contextmanager
-def scoped_overrides(container: Container, **fakes: Any) -> Iterator[Container]:
+def scoped_overrides(container: Container, **fakes: Any) -> Generator[Container]:
     """Put fakes on a container's providers for the length of a ``with`` block.
 
     Args:
@@ -28,7 +28,7 @@ def scoped_overrides(container: Container, **fakes: Any) -> Iterator[Container]:
         with scoped_overrides(container, tracer=FakeTracer()):
             container.compiler()
     """
-    known: dict[str, providers.Provider[Any]] = container.providers  # type: ignore[attr-defined]
+    known = cast(dict[str, Any], getattr(container, "providers"))  # noqa: B009
     unknown = [name for name in fakes if name not in known]
     if unknown:
         raise BackendError(
@@ -37,9 +37,6 @@ def scoped_overrides(container: Container, **fakes: Any) -> Iterator[Container]:
     with ExitStack() as stack:
         for name, fake in fakes.items():
             is_provider = isinstance(fake, providers.Provider)
-            stack.enter_context(known[name].override(fake if is_provider else _Fixed(fake)))
+            provider = cast(Any, fake) if is_provider else providers.Object(fake)
+            stack.enter_context(known[name].override(provider))
         yield container
-
-
-class _Fixed(providers.Object):  # type: ignore[misc,type-arg]
-    """A provider of one object, whatever it is."""

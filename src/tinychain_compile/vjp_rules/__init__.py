@@ -1,7 +1,7 @@
 """VJP rules by operator class, one file per family.
 
-A rule is ``rule(operator, g, y, *operands)``: ``g`` is the cotangent of the output ``y``; it returns
-one cotangent per operand, ``None`` where there is none, written in tensor arithmetic.
+A rule is ``rule(operator, g, y, *operands)``, written in tensor arithmetic: ``g`` is the cotangent
+of the output ``y``; it returns one cotangent per operand, ``None`` where there is none.
 """
 
 from __future__ import annotations

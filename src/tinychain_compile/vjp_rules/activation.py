@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tinychain_compile import namespace as xp
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import LogSoftmax, Relu
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -17,4 +19,4 @@ def log_softmax(op: LogSoftmax, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor
     return (g - xp.exp(y) * g.sum(op.axis, keepdims=True),)
 
 
-RULES = {Relu: relu, LogSoftmax: log_softmax}
+RULES: dict[type[Operator], VJPRule] = {Relu: relu, LogSoftmax: log_softmax}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Add, Div, IntegerPow, Mul, Neg, Sub
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -34,4 +36,11 @@ def integer_pow(op: IntegerPow, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor
     return (g if n == 1 else g * (x ** (n - 1) * n),)
 
 
-RULES = {Neg: neg, Add: add, Sub: sub, Mul: mul, Div: div, IntegerPow: integer_pow}
+RULES: dict[type[Operator], VJPRule] = {
+    Neg: neg,
+    Add: add,
+    Sub: sub,
+    Mul: mul,
+    Div: div,
+    IntegerPow: integer_pow,
+}

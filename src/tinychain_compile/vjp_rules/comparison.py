@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
 from tinychain_compile.operators import Less, Maximum
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -15,6 +17,8 @@ def maximum(op: Maximum, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Te
     return where(a_wins, g, where(b_wins, zero, half)), where(b_wins, g, where(a_wins, zero, half))
 
 
-RULES = {Maximum: maximum}
+RULES: dict[type[Operator], VJPRule] = {Maximum: maximum}
 
-WITHOUT_DERIVATIVE = {Less: "a comparison is constant wherever it is smooth"}
+WITHOUT_DERIVATIVE: dict[type[Operator], str] = {
+    Less: "a comparison is constant wherever it is smooth"
+}

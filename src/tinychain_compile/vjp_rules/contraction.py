@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import MatMul
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -13,4 +15,4 @@ def matmul(op: MatMul, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tens
     return to_a, to_b
 
 
-RULES = {MatMul: matmul}
+RULES: dict[type[Operator], VJPRule] = {MatMul: matmul}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Exp, Log, Sqrt, Tanh
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -22,4 +24,4 @@ def tanh(op: Tanh, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     return (g * (1.0 - y * y),)
 
 
-RULES = {Exp: exp, Log: log, Sqrt: sqrt, Tanh: tanh}
+RULES: dict[type[Operator], VJPRule] = {Exp: exp, Log: log, Sqrt: sqrt, Tanh: tanh}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Gather, ScatterAdd
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -16,4 +18,4 @@ def scatter_add(
     return g.emit(Gather(op.axis, op.along), i), None
 
 
-RULES = {Gather: gather, ScatterAdd: scatter_add}
+RULES: dict[type[Operator], VJPRule] = {Gather: gather, ScatterAdd: scatter_add}

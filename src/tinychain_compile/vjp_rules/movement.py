@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import BroadcastTo, Reshape, Transpose
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -22,4 +24,8 @@ def broadcast_to(op: BroadcastTo, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tens
     return ((g.sum(axes) if axes else g).reshape(x.shape),)
 
 
-RULES = {Reshape: reshape, Transpose: transpose, BroadcastTo: broadcast_to}
+RULES: dict[type[Operator], VJPRule] = {
+    Reshape: reshape,
+    Transpose: transpose,
+    BroadcastTo: broadcast_to,
+}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tinychain_compile.ir.dimensions import size_of
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
 from tinychain_compile.operators import Mean, ReduceMax, ReduceSum
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -31,4 +33,4 @@ def _repeated(reduced: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reduced.reshape(kept).broadcast_to(x.shape)
 
 
-RULES = {ReduceSum: reduce_sum, Mean: mean, ReduceMax: reduce_max}
+RULES: dict[type[Operator], VJPRule] = {ReduceSum: reduce_sum, Mean: mean, ReduceMax: reduce_max}

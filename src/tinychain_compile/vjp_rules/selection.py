@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tinychain_compile import namespace as xp
+from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Where
+from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -14,4 +16,4 @@ def where(
     return None, xp.where(condition, g, zero), xp.where(condition, zero, g)
 
 
-RULES = {Where: where}
+RULES: dict[type[Operator], VJPRule] = {Where: where}
