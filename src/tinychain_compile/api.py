@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from typing import TypeAlias
 
 from tinychain_compile.artifacts import (
@@ -17,7 +16,7 @@ from tinychain_compile.artifacts import (
 )
 from tinychain_compile.container import TrainingStepContainer, compiler_for
 from tinychain_compile.errors import InvalidOutputError, SeedShapeError
-from tinychain_compile.ir.graph import Graph, NamedValue, Value
+from tinychain_compile.ir.graph import Graph, NamedValue, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.protocols import (
@@ -99,7 +98,7 @@ def trace_parameter_update(
         parameter=parameter,
         gradient=gradient,
         optimizer_inputs=optimizer_inputs,
-        ids=count(),
+        ids=fresh_ids(),
     )
     verify(traced.graph)
     return traced

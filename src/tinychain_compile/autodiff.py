@@ -102,9 +102,14 @@ class ReverseModeEngine:
                 Tensor(builder, output),
                 *[Tensor(builder, value) for value in operation.inputs],
             )
-            _check_results(operation, results)
+            if len(results) != len(operation.inputs):
+                raise _wrong_results(operation, results)
             for value, cotangent in zip(operation.inputs, results, strict=True):
-                if cotangent is not None and value in active:
+                if cotangent is None:
+                    continue
+                if cotangent.type != value.type:
+                    raise _wrong_results(operation, results)
+                if value in active:
                     known = cotangents.get(value)
                     cotangents[value] = cotangent if known is None else known + cotangent
         if missing:
@@ -170,16 +175,13 @@ def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:
     return depending
 
 
-def _check_results(operation: Operation, results: tuple[Tensor | None, ...]) -> None:
-    """Check that a rule gave each operand a cotangent of its type."""
+def _wrong_results(operation: Operation, results: tuple[Tensor | None, ...]) -> MalformedGraphError:
+    """Return the error of a rule that did not give each operand a cotangent of its type."""
     expected = tuple(value.type for value in operation.inputs)
     got = tuple(None if result is None else result.type for result in results)
-    if len(got) != len(expected) or any(
-        g is not None and g != e for g, e in zip(got, expected, strict=True)
-    ):
-        raise MalformedGraphError(
-            f"VJP rule of {operation.operator.name}",
-            expected=f"cotangents of types {expected}",
-            got=str(got),
-            location=operation.origin,
-        )
+    return MalformedGraphError(
+        f"VJP rule of {operation.operator.name}",
+        expected=f"cotangents of types {expected}",
+        got=str(got),
+        location=operation.origin,
+    )

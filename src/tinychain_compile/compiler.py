@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from tinychain_compile.artifacts import (
 )
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
-from tinychain_compile.ir.graph import Graph, IdSource
+from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
 from tinychain_compile.ir.printer import fingerprint
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
@@ -117,7 +116,7 @@ class TrainingStepCompiler:
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
         )
-        ids = count()
+        ids = fresh_ids()
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         derivative = self.vjp_engine.derive(
@@ -141,9 +140,7 @@ class TrainingStepCompiler:
         legal_forward = self.pass_runner.run_graph(
             legal_forward, forward_expansions, stage="forward"
         )
-        legal_derivative = planned.with_graph(
-            self._legalized(planned.graph, derivative_target, ids)
-        )
+        legal_derivative = self._legalized_derivative(planned, derivative_target, ids)
         legal_derivative = self.pass_runner.run_derivative(legal_derivative, derivative_expansions)
         updates = {
             type: self._legalized_update(update, update_expansions, ids)
@@ -153,7 +150,9 @@ class TrainingStepCompiler:
         forward_program = self._to_lower("forward", legal_forward, forward_target)
         derivative_program = ProgramToLower(
             "derivative",
-            self.dependency_classifier.classify_derivative(legal_derivative),
+            captures
+            if legal_derivative is planned
+            else self.dependency_classifier.classify_derivative(legal_derivative),
             derivative_target,
         )
         update_programs = {
@@ -221,7 +220,7 @@ class TrainingStepCompiler:
             CompilationError: Or the member of the family that says what is wrong.
         """
         types = self.declaration_checker.check_function(function, inputs=inputs)
-        ids = count()
+        ids = fresh_ids()
         graph = self.tracer.trace_function(function, types, ids)
         verify(graph)
         target = self.lowerer.open_target()
@@ -270,6 +269,12 @@ class TrainingStepCompiler:
         if legal is not graph:
             verify(legal)
         return legal
+
+    def _legalized_derivative(
+        self, program: DerivativeProgram, target: LoweringTarget, ids: IdSource
+    ) -> DerivativeProgram:
+        legal = self._legalized(program.graph, target, ids)
+        return program if legal is program.graph else program.with_graph(legal)
 
     def _to_lower(self, name: str, graph: Graph, target: LoweringTarget) -> ProgramToLower:
         return ProgramToLower(name, self.dependency_classifier.classify(graph), target)

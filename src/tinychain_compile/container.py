@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from dependency_injector import containers, providers
 
@@ -185,16 +185,16 @@ _STAGES = frozenset(TrainingStepContainer.providers)
 def compiler_for(
     handlers: HandlerRegistry | Callable[[], HandlerRegistry], fusion: FusionHook | None
 ) -> TrainingStepCompiler:
-    """Return the compiler of a container whose slots are filled with these very objects.
+    """Return the container's compiler, with a lowerer for these very objects.
 
     Args:
         handlers: A registry, used for every program, or a function that makes one per program.
         fusion: The fusion hook, used for every program; none if ``None``.
     """
     is_registry = hasattr(handlers, "has_handler")
-    give: Any = (lambda: handlers) if is_registry else handlers
-    container = TrainingStepContainer(
-        handler_registry=providers.Callable(give),
-        fusion_hook=providers.Object(NO_FUSION if fusion is None else fusion),
+    registry_for_program = cast(
+        Callable[[], HandlerRegistry], (lambda: handlers) if is_registry else handlers
     )
-    return container.compiler()
+    hook = NO_FUSION if fusion is None else fusion
+    lowerer = ProgramLowerer(registry_for_program, lambda: hook)
+    return TrainingStepContainer.compiler(lowerer=lowerer)

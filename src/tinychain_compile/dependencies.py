@@ -63,7 +63,7 @@ def _analyse(
     schedule = late_schedule(graph, selected)
     local = {operation.output for operation in schedule}
     free = {
-        value.number: value
+        value.id: value
         for value in chain(selected, *(operation.inputs for operation in schedule))
         if value not in local
     }
@@ -72,7 +72,7 @@ def _analyse(
         _row(value, provenance)
         for provenance, values in origins
         for value in values
-        if free.pop(value.number, None) is not None
+        if free.pop(value.id, None) is not None
     ]
     if free:
         lost = next(iter(free.values()))
@@ -85,11 +85,11 @@ def _analyse(
     return DependencyAnalysis(tuple(value.id for value in selected), tuple(rows), schedule)
 
 
-def _check_free(graph: Graph, free: dict[int, Value], selected: Sequence[Value]) -> None:
+def _check_free(graph: Graph, free: dict[str, Value], selected: Sequence[Value]) -> None:
     """Check that what is not made here is an input; an output that is neither is misplaced."""
-    inputs = {value.number for _, value in graph.inputs}
+    inputs = {value.id for _, value in graph.inputs}
     for value in selected:
-        if value.number in free and value.number not in inputs:
+        if value.id in free and value.id not in inputs:
             raise InvalidOutputError(
                 f"{graph.name}: output {value!r}",
                 expected="a value of the graph",

@@ -349,7 +349,7 @@ class Tensor:
 
     def expand_dims(self, axis: int | Sequence[int]) -> Self:
         """Return new axes of size 1 at these positions of the result."""
-        given = [axis] if isinstance(axis, SupportsIndex) else list(axis)
+        given = list(axis) if isinstance(axis, Sequence) else [axis]
         rank = self.ndim + len(given)
         new = {normalize_axis(a, self.type, ShapeMismatchError, rank=rank) for a in given}
         if len(new) != len(given):
@@ -544,6 +544,7 @@ def _flattened(shape: tuple[Dimension | Sequence[Dimension], ...]) -> Shape:
 def _size(size: object) -> Dimension:
     if isinstance(size, Symbolic):
         return size
-    if isinstance(size, SupportsIndex) and not isinstance(size, Tensor):
-        return as_index(size)
-    raise ShapeMismatchError("shape", expected="integers", got=repr(size))
+    try:
+        return as_index(cast(SupportsIndex, size))
+    except TypeError:
+        raise ShapeMismatchError("shape", expected="integers", got=repr(size)) from None

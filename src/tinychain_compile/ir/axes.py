@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import SupportsIndex, TypeAlias
+from typing import SupportsIndex, TypeAlias, cast
 
 from tinychain_compile.errors import BroadcastShapeError, ReductionError, ShapeMismatchError
 from tinychain_compile.ir.dimensions import Dimension, Shape
@@ -50,9 +50,10 @@ def normalize_axis(
         ShapeMismatchError: The axis is out of range; of the class that was given.
     """
     rank = of.rank if rank is None else rank
-    if not isinstance(axis, SupportsIndex):
-        raise error("axis", expected="an integer", got=repr(axis))
-    number = index(axis)
+    try:
+        number = index(cast(SupportsIndex, axis))
+    except TypeError:
+        raise error("axis", expected="an integer", got=repr(axis)) from None
     if not -rank <= number < rank:
         raise error("axis", expected=f"one from {-rank} to {rank - 1} for {of}", got=str(number))
     return number % rank

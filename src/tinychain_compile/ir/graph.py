@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple, TypeAlias
 
 from tinychain_compile.ir.frozen import Frozen, assign
@@ -10,34 +11,35 @@ from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Origin
 from tinychain_compile.ir.types import TensorType
 
-IdSource: TypeAlias = Iterator[int]
-"""The counter of one compilation; every value takes its number from it."""
+IdSource: TypeAlias = Iterator[str]
+"""The counter of one compilation; every value takes its id from it."""
+
+
+def fresh_ids() -> IdSource:
+    """Return the counter of one compilation: ``v0``, ``v1``, ..."""
+    return map("v{}".format, count())
 
 
 class Value(Frozen):
     """A tensor of a program: an input, or the output of one operation.
 
     Args:
-        number: Unique in the compilation.
+        id: The value's name in printed programs and for handlers, such as ``v7``; unique in the
+            compilation.
         type: Its dtype and shape.
         producer: The operation that makes it, or ``None`` for an input.
     """
 
-    __slots__ = ("number", "producer", "type")
+    __slots__ = ("id", "producer", "type")
 
-    number: int
+    id: str
     type: TensorType
     producer: Operation | None
 
-    def __init__(self, number: int, type: TensorType, producer: Operation | None = None) -> None:
-        assign(self, "number", number)
+    def __init__(self, id: str, type: TensorType, producer: Operation | None = None) -> None:
+        assign(self, "id", id)
         assign(self, "type", type)
         assign(self, "producer", producer)
-
-    @property
-    def id(self) -> str:
-        """The value's name in printed programs and for handlers, such as ``v7``."""
-        return f"v{self.number}"
 
     def __repr__(self) -> str:
         return f"<{self.id}: {self.type}>"
@@ -50,7 +52,7 @@ class Operation(Frozen):
         operator: The operator with its attributes.
         inputs: The operands; one used twice stands twice.
         type: The type of the output.
-        number: The number of the output.
+        output_id: The id of the output.
         origin: Where the operation comes from.
     """
 
@@ -66,18 +68,18 @@ class Operation(Frozen):
         operator: Operator,
         inputs: tuple[Value, ...],
         type: TensorType,
-        number: int,
+        output_id: str,
         origin: Origin | None = None,
     ) -> None:
         assign(self, "operator", operator)
         assign(self, "inputs", inputs)
-        assign(self, "output", Value(number, type, self))
+        assign(self, "output", Value(output_id, type, self))
         assign(self, "origin", origin)
 
     @property
     def id(self) -> str:
         """The operation's name, such as ``n7`` where its output is ``v7``."""
-        return f"n{self.output.number}"
+        return "n" + self.output.id[1:]
 
     def __repr__(self) -> str:
         operands = ", ".join(value.id for value in self.inputs)

@@ -93,10 +93,18 @@ def _as_dimension(size: object, shape: object) -> Dimension:
         return size
     if isinstance(size, str) and size.isidentifier():
         return Symbolic.symbol(size)
-    if isinstance(size, SupportsIndex) and not isinstance(size, bool) and index(size) >= 0:
-        return index(size)
-    raise MissingShapeError(
-        "shape",
-        expected="sizes that are integers from 0, or names of symbols",
-        got=f"{size!r} in {shape!r}",
-    )
+    number = -1 if isinstance(size, (bool, str)) else _as_integer(size)
+    if number < 0:
+        raise MissingShapeError(
+            "shape",
+            expected="sizes that are integers from 0, or names of symbols",
+            got=f"{size!r} in {shape!r}",
+        )
+    return number
+
+
+def _as_integer(size: object) -> int:
+    try:
+        return index(cast(SupportsIndex, size))
+    except TypeError:
+        return -1

@@ -10,6 +10,7 @@ from tinychain_compile.errors import (
     MissingDependencyError,
 )
 from tinychain_compile.ir.graph import Graph, Operation, Value
+from tinychain_compile.ir.types import TensorType
 
 
 def verify(graph: Graph) -> None:
@@ -22,16 +23,16 @@ def verify(graph: Graph) -> None:
         MalformedGraphError: Or the member of its family that names the broken invariant.
     """
     known: set[Value] = set()
-    numbers: set[int] = set()
+    ids: set[str] = set()
     _check_names(graph, "input", [name for name, _ in graph.inputs])
     _check_names(graph, "output", [name for name, _ in graph.outputs])
     for name, value in graph.inputs:
-        if value.number in numbers:
+        if value.id in ids:
             raise AmbiguousProducerError(
                 f"{graph.name}: input {name!r}", expected="an id of its own", got=value.id
             )
         known.add(value)
-        numbers.add(value.number)
+        ids.add(value.id)
     for operation in graph.operations:
         if not known.issuperset(operation.inputs):
             missing = next(value for value in operation.inputs if value not in known)
@@ -41,16 +42,17 @@ def verify(graph: Graph) -> None:
                 location=operation.origin,
             )
         output = operation.output
-        if output.number in numbers:
+        if output.id in ids:
             raise AmbiguousProducerError(
                 f"{graph.name}: {output.id}",
                 expected="one producer",
                 got=f"a second one, {operation!r}",
                 location=operation.origin,
             )
-        _check_type(graph, operation)
+        if _inferred(graph, operation) != output.type:
+            raise _wrong_type(graph, operation)
         known.add(output)
-        numbers.add(output.number)
+        ids.add(output.id)
     for name, value in graph.outputs:
         if value not in known:
             raise InvalidOutputError(
@@ -60,10 +62,10 @@ def verify(graph: Graph) -> None:
             )
 
 
-def _check_type(graph: Graph, operation: Operation) -> None:
+def _inferred(graph: Graph, operation: Operation) -> TensorType:
     operands = [value.type for value in operation.inputs]
     try:
-        inferred = operation.operator.infer(*operands)
+        return operation.operator.infer(*operands)
     except (CompilationError, TypeError, ValueError) as error:
         raise MalformedGraphError(
             f"{graph.name}: {operation!r}",
@@ -71,13 +73,15 @@ def _check_type(graph: Graph, operation: Operation) -> None:
             got=f"({', '.join(map(str, operands))})",
             location=operation.origin,
         ) from error
-    if inferred != operation.output.type:
-        raise MalformedGraphError(
-            f"{graph.name}: {operation!r}",
-            expected=f"the type {inferred} that its operator infers",
-            got=str(operation.output.type),
-            location=operation.origin,
-        )
+
+
+def _wrong_type(graph: Graph, operation: Operation) -> MalformedGraphError:
+    return MalformedGraphError(
+        f"{graph.name}: {operation!r}",
+        expected=f"the type {_inferred(graph, operation)} that its operator infers",
+        got=str(operation.output.type),
+        location=operation.origin,
+    )
 
 
 def _check_names(graph: Graph, kind: str, names: list[str]) -> None:

@@ -69,7 +69,7 @@ def _reconnected(operation: Operation, copies: dict[Value, Value]) -> Operation:
         operation.operator,
         tuple([copies.get(value, value) for value in operation.inputs]),
         output.type,
-        output.number,
+        output.id,
         operation.origin,
     )
     copies[output] = moved.output

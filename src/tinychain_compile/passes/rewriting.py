@@ -57,7 +57,7 @@ class _Rewriting:
         self._ids = ids
         self._how = how
         self._moved: dict[Value, Value] = {}
-        self._numbers: dict[Value, int] = {}
+        self._id_of: dict[Value, str] = {}
         self._pinned = {value for _, value in graph.outputs}
         self._done: list[Operation] = []
         self._pending: list[Operation | _Alias] = list(reversed(graph.operations))
@@ -82,9 +82,9 @@ class _Rewriting:
     def _keep(self, operation: Operation) -> None:
         inputs = self._operands(operation)
         output = operation.output
-        number = self._numbers.pop(output, output.number)
-        if inputs != operation.inputs or number != output.number:
-            operation = Operation(operation.operator, inputs, output.type, number, operation.origin)
+        new_id = self._id_of.pop(output, output.id)
+        if inputs != operation.inputs or new_id != output.id:
+            operation = Operation(operation.operator, inputs, output.type, new_id, operation.origin)
             self._moved[output] = operation.output
         self._done.append(operation)
 
@@ -102,13 +102,13 @@ class _Rewriting:
                 location=operation.origin,
             )
         value = result.value
-        number = self._numbers.pop(output, output.number)
+        new_id = self._id_of.pop(output, output.id)
         is_new = any(value is made.output for made in builder.operations)
-        if not is_new and (number != output.number or output in self._pinned):
+        if not is_new and (new_id != output.id or output in self._pinned):
             value = builder.emit(Reshape(output.type.shape), value)
             is_new = True
         if is_new:
-            self._numbers[value] = number
+            self._id_of[value] = new_id
         self._pending.append(_Alias(output, value))
         self._pending.extend(reversed(builder.operations))
 
