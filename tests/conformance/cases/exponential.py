@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.conformance.case import SPECIAL, Case, normal, positive
+from tinychain_compile.operators import Exp, Log, Sqrt, Tanh
+
+
+def elementwise(function):
+    def apply(x):
+        def safe(v):
+            try:
+                return function(v)
+            except OverflowError:
+                return math.inf
+            except ValueError:
+                return -math.inf if v == 0 else math.nan
+
+        return np.vectorize(safe, otypes=[float])(x)
+
+    return apply
+
+
+TINY_TO_LARGE = np.concatenate([np.geomspace(1e-18, 30, 200), -np.geomspace(1e-18, 30, 200)])
+
+CASES = [
+    Case(Exp(), elementwise(math.exp), (normal(3, 2),), (0,), 1e-15),
+    Case(Exp(), elementwise(math.exp), (SPECIAL,), note=" special", tolerance=1e-15),
+    Case(Log(), elementwise(math.log), (positive(3, 2),), (0,), 1e-15),
+    Case(Log(), elementwise(math.log), (SPECIAL,), note=" special", tolerance=1e-15),
+    Case(Sqrt(), elementwise(math.sqrt), (positive(3, 2),), (0,), 4e-16),
+    Case(
+        Sqrt(),
+        elementwise(math.sqrt),
+        (np.geomspace(1e-300, 1e300, 400),),
+        note=" range",
+        tolerance=4e-16,
+    ),
+    Case(Sqrt(), elementwise(math.sqrt), (SPECIAL,), note=" special", tolerance=4e-16),
+    Case(Tanh(), elementwise(math.tanh), (normal(3, 2),), (0,), 2e-15),
+    Case(Tanh(), elementwise(math.tanh), (TINY_TO_LARGE,), note=" range", tolerance=2e-15),
+    Case(Tanh(), elementwise(math.tanh), (SPECIAL,), note=" special", tolerance=2e-15),
+]

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.conformance.case import NAN, Case, normal
+from tinychain_compile.operators import Mean, ReduceMax, ReduceSum
+
+X = normal(2, 3, 4)
+
+
+def over(axes, keepdims, function):
+    def apply(x):
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        rows = np.transpose(x, (*kept, *axes)).reshape(*(x.shape[k] for k in kept), -1)
+        flat = np.array([function(row) for row in rows.reshape(-1, rows.shape[-1])])
+        shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        return flat.reshape(shape if keepdims else [x.shape[k] for k in kept])
+
+    return apply
+
+
+AXES = [((0,), False), ((1,), True), ((0, 2), False), ((0, 1, 2), True), ((0, 1, 2), False)]
+
+CASES = [
+    *(Case(ReduceSum(a, k), over(a, k, math.fsum), (X,), (0,), 1e-13) for a, k in AXES),
+    *(Case(ReduceMax(a, k), over(a, k, max), (X,), (0,)) for a, k in AXES),
+    *(
+        Case(Mean(a, k), over(a, k, lambda r: math.fsum(r) / len(r)), (X,), (0,), 1e-13)
+        for a, k in AXES
+    ),
+    Case(ReduceSum((0,)), lambda x: [4, 6], (np.array([[1, 2], [3, 4]], np.int32),), note=" i32"),
+    Case(ReduceMax((1,)), lambda x: [NAN, 5.0], (np.array([[1.0, NAN], [5.0, 2.0]]),), note=" nan"),
+    Case(ReduceSum((0,)), lambda x: [0.0, 0.0], (np.zeros((0, 2)),), note=" empty"),
+]

@@ -1,0 +1,149 @@
+"""Caller-supplied passes are checked one after another; without one the same object comes out."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from tests.support.losses import LOSSES, compiled
+from tinychain_compile import SGD, Graph, TensorType, compile_training_step, print_graph, rewrite
+from tinychain_compile.artifacts import DerivativeProgram, TracedUpdate
+from tinychain_compile.errors import PassContractError, UnsupportedOperatorError
+from tinychain_compile.ir.graph import NamedValue, Operation
+from tinychain_compile.operators import OPERATORS, Mul
+from tinychain_compile.testing import RecordingRegistry
+
+
+def identity(artifact):
+    return artifact
+
+
+def own_ids():
+    """Return ids that no compilation gives."""
+    return (f"p{n}" for n in count())
+
+
+def square_by_product(graph):
+    """Write ``x ** 2`` as a product, keeping everything else."""
+
+    def rule_for(operation):
+        if operation.operator.name == "integer_pow":
+            return lambda op, x: x * x
+        return None
+
+    return rewrite(graph, rule_for, own_ids(), how="expansion")
+
+
+def test_without_passes_the_very_same_objects_come_out():
+    step = compile_training_step(
+        lambda w: (w * w).sum(),
+        inputs={"w": TensorType("f64", (3,))},
+        parameters=["w"],
+        optimizer=SGD(),
+        handlers=RecordingRegistry(),
+    )
+    assert step.lowered_forward_graph is step.source_forward_graph
+    assert step.lowered_derivative_program is step.source_derivative_program
+    row = step.parameters[0]
+    assert row.lowered_update_graph is row.source_update_graph
+
+
+def test_passes_run_in_order_after_differentiation_and_are_labelled():
+    order = []
+
+    def first(graph):
+        order.append("first")
+        return graph
+
+    def second(graph):
+        order.append("second")
+        return square_by_product(graph)
+
+    step = compiled("regression", forward_expansions=[first, second])
+    assert order == ["first", "second"]
+    assert step.provenance.pass_labels["forward"] == ("first", "second")
+    assert "integer_pow" in print_graph(step.source_forward_graph)
+    assert "integer_pow" not in print_graph(step.lowered_forward_graph)
+    assert step.loss_value_id == compiled("regression").loss_value_id
+
+
+def test_derivative_and_update_passes_see_their_artifacts():
+    seen = []
+
+    def note(artifact):
+        seen.append(type(artifact))
+        return artifact
+
+    compiled("network", derivative_expansions=[note], update_expansions=[note])
+    assert seen[0] is DerivativeProgram
+    assert set(seen[1:]) == {TracedUpdate}
+
+
+def drop_output(graph):
+    return Graph(graph.name, graph.inputs, graph.operations, graph.outputs[:-1])
+
+
+def rename_output(graph):
+    outputs = tuple(NamedValue("renamed", value) for _, value in graph.outputs)
+    return Graph(graph.name, graph.inputs, graph.operations, outputs)
+
+
+def drop_input(graph):
+    return Graph(graph.name, graph.inputs[1:], graph.operations, graph.outputs)
+
+
+def reorder(graph):
+    return Graph(graph.name, graph.inputs, graph.operations[::-1], graph.outputs)
+
+
+def wrong_type(graph):
+    first = graph.operations[0]
+    other = Operation(first.operator, first.inputs, first.inputs[0].type, first.output.id)
+    return Graph(graph.name, graph.inputs, (other, *graph.operations[1:]), graph.outputs)
+
+
+def fails(graph):
+    raise KeyError("inside the pass")
+
+
+@pytest.mark.parametrize(
+    "broken", [drop_output, rename_output, drop_input, reorder, wrong_type, fails, lambda g: None]
+)
+def test_a_broken_pass_is_named_with_its_position(broken):
+    with pytest.raises(PassContractError, match=r"forward pass 1 \(") as caught:
+        compiled("network", forward_expansions=[identity, broken])
+    if broken is fails:
+        assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_derivative_pass_may_not_change_seed_or_captures():
+    def forget_capture(program):
+        return program.with_graph(drop_input(program.graph))
+
+    def other_seed(program):
+        return DerivativeProgram(
+            program.graph,
+            program.forward,
+            NamedValue("other", program.seed.value),
+            program.parameters,
+        )
+
+    for broken in (forget_capture, other_seed):
+        with pytest.raises(PassContractError, match="derivative pass 0"):
+            compiled("network", derivative_expansions=[broken])
+
+
+def test_a_pass_that_adds_an_unsupported_operator_meets_the_support_check():
+    registry = RecordingRegistry(set(OPERATORS) - {Mul})
+    loss, types, parameters = LOSSES["regression"]
+    with pytest.raises(UnsupportedOperatorError, match="expansion of integer_pow"):
+        compile_training_step(
+            loss,
+            inputs=types,
+            parameters=parameters,
+            optimizer=lambda parameter, gradient: parameter - gradient,
+            handlers=registry,
+            forward_expansions=[square_by_product],
+        )
+    assert registry.contexts == []
