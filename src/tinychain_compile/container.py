@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from dependency_injector import containers, providers
 
@@ -47,11 +47,13 @@ class Slot(providers.Dependency[Any]):
     """A provider that a backend must fill; resolving an empty one names every empty slot."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.is_defined:
-            self._raise_unfilled()
+        self.check_filled()
         return super().__call__(*args, **kwargs)
 
-    def _raise_unfilled(self) -> NoReturn:
+    def check_filled(self) -> None:
+        """Raise the error that names every empty slot of the container, if this one is empty."""
+        if self.is_defined:
+            return
         name = (self.parent_name or "container").rpartition(".")[0]
         parent: Any = getattr(self, "parent")  # noqa: B009 (typed incompletely by the library)
         found: dict[str, Any] = dict(parent.providers) if parent else {}
@@ -68,6 +70,12 @@ class Slot(providers.Dependency[Any]):
             got=f"none for {', '.join(f'{name}.{slot}' for slot in empty)}",
             hint=hint,
         )
+
+
+def _filled(slot: Slot) -> Callable[[], Any]:
+    """Return a slot itself, to be asked once per program, after checking that it can answer."""
+    slot.check_filled()
+    return slot
 
 
 class TrainingStepContainer(containers.DeclarativeContainer):
@@ -101,8 +109,8 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     pass_runner: providers.Provider[PassRunner] = providers.Factory(CheckedPassRunner)
     lowerer: providers.Provider[Lowerer] = providers.Factory(
         ProgramLowerer,
-        registry_for_program=handler_registry.provider,
-        fusion_for_program=fusion_hook.provider,
+        registry_for_program=providers.Callable(_filled, handler_registry.provider),
+        fusion_for_program=providers.Callable(_filled, fusion_hook.provider),
     )
     compiler: providers.Provider[TrainingStepCompiler] = providers.Factory(
         TrainingStepCompiler,

@@ -1,0 +1,118 @@
+"""Each stage can be replaced by a fake on a warm container, and is restored when the block ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.losses import LOSSES, REGRESSION_TYPES, arrays_for
+from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_compile import SGD
+from tinychain_compile.testing import scoped_overrides
+
+STAGES = {
+    "declaration_checker": "check",
+    "tracer": "trace_loss",
+    "vjp_engine": "derive",
+    "capture_planner": "plan",
+    "dependency_classifier": "classify_derivative",
+    "optimizer_tracer": "trace",
+    "legalizer": "legalize",
+    "pass_runner": "run_graph",
+    "lowerer": "lower",
+}
+
+
+class StopError(Exception):
+    """What a fake raises when it is reached."""
+
+
+class Fake:
+    """Does what the real stage does, but stops at one method."""
+
+    def __init__(self, real: Any, method: str) -> None:
+        self._real, self._method = real, method
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._method:
+            return self._stop
+        return getattr(self._real, name)
+
+    def _stop(self, *args: Any, **kwargs: Any) -> None:
+        raise StopError(self._method)
+
+
+def train_once(container):
+    loss, types, parameters = LOSSES["regression"]
+    step = container.compiler().compile_training_step(
+        loss, inputs=types, parameters=parameters, optimizer=SGD()
+    )
+    arrays = arrays_for(REGRESSION_TYPES)
+    session = NumpySession(step, {name: arrays.pop(name) for name in parameters})
+    return float(session.step(arrays, learning_rate=0.1)["loss"])
+
+
+@pytest.mark.parametrize(("stage", "method"), STAGES.items())
+def test_a_fake_is_seen_and_then_the_real_one_again(stage, method):
+    container = NumpyContainer()
+    before = train_once(container)
+    fake = Fake(container.providers[stage](), method)
+    with scoped_overrides(container, **{stage: fake}), pytest.raises(StopError, match=method):
+        train_once(container)
+    assert train_once(container) == before
+
+
+def test_every_stage_of_the_compiler_is_listed_here():
+    slots = {"handler_registry", "fusion_hook", "compiler"}
+    assert set(NumpyContainer.providers) == set(STAGES) | slots
+
+
+def test_a_fake_that_answers_changes_the_result():
+    class HalfTheLoss:
+        def __init__(self, real):
+            self.real = real
+
+        def trace_loss(self, loss, inputs, ids):
+            return self.real.trace_loss(lambda **k: loss(**k) * 0.5, inputs, ids)
+
+    container = NumpyContainer()
+    whole = train_once(container)
+    with scoped_overrides(container, tracer=HalfTheLoss(container.tracer())):
+        np.testing.assert_allclose(train_once(container), whole / 2, rtol=1e-15)
+    assert train_once(container) == whole
+
+
+def test_every_stage_can_be_built_by_hand_without_the_framework():
+    from tinychain_compile.autodiff import ReverseModeEngine
+    from tinychain_compile.compiler import TrainingStepCompiler
+    from tinychain_compile.declaration import StrictDeclarationChecker
+    from tinychain_compile.decompositions import DECOMPOSITIONS
+    from tinychain_compile.dependencies import StructuralClassifier
+    from tinychain_compile.lowering.fusion import NO_FUSION
+    from tinychain_compile.lowering.lowerer import ProgramLowerer
+    from tinychain_compile.optimizers.tracing import UpdateTracer
+    from tinychain_compile.passes.captures import MovementPlanner
+    from tinychain_compile.passes.legalization import DecomposingLegalizer
+    from tinychain_compile.passes.runner import CheckedPassRunner
+    from tinychain_compile.testing import RecordingRegistry
+    from tinychain_compile.tracing import FunctionTracer
+    from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
+
+    compiler = TrainingStepCompiler(
+        declaration_checker=StrictDeclarationChecker(),
+        tracer=FunctionTracer(),
+        vjp_engine=ReverseModeEngine(VJP_RULES, WITHOUT_DERIVATIVE),
+        capture_planner=MovementPlanner(),
+        dependency_classifier=StructuralClassifier(),
+        optimizer_tracer=UpdateTracer(),
+        legalizer=DecomposingLegalizer(DECOMPOSITIONS),
+        pass_runner=CheckedPassRunner(),
+        lowerer=ProgramLowerer(RecordingRegistry, lambda: NO_FUSION),
+    )
+    loss, types, parameters = LOSSES["network"]
+    step = compiler.compile_training_step(
+        loss, inputs=types, parameters=parameters, optimizer=SGD()
+    )
+    assert [row.name for row in step.parameters] == parameters
