@@ -9,11 +9,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from tinychain_compile import namespace as xp
 from tinychain_compile.ir.axes import normalize_axis
 from tinychain_compile.operators import LogSoftmax, Relu, StopGradient
 from tinychain_compile.tensor import Tensor
 
-__all__ = ["log_softmax", "relu", "stop_gradient"]
+__all__ = ["log_softmax", "relu", "stop_gradient", "take"]
 
 ArrayLike = TypeVar("ArrayLike")
 """A traced tensor or a NumPy array; the result is of the same kind."""
@@ -54,3 +55,17 @@ def stop_gradient(x: ArrayLike) -> ArrayLike:
         ``T[s] -> T[s]``
     """
     return x.emit(StopGradient()) if isinstance(x, Tensor) else x
+
+
+def take(x: Any, indices: Any, axis: int = 0) -> Any:
+    """Return slices of ``x`` at integer indices along one axis; negative ones count from the end.
+
+    NumPy's own ``np.take`` does not ask its indices how to take, so it cannot read an array at
+    traced indices; this can.
+
+    Shapes:
+        ``T[p.., d, q..], I[s..] -> T[p.., s.., q..]``
+    """
+    if isinstance(x, Tensor) or isinstance(indices, Tensor):
+        return xp.take(x, indices, axis=axis)
+    return np.take(x, indices, axis=axis)

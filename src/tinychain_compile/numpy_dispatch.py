@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tinychain_compile.errors import UnsupportedFunctionError
 from tinychain_compile.ir.axes import Axes
 from tinychain_compile.ir.dimensions import Dimension, Shape
 from tinychain_compile.ir.dtypes import DType, as_dtype, promote
-from tinychain_compile.tensor import Tensor
+from tinychain_compile.tensor import Tensor, is_scalar
 
 
 class NumpyTensor(Tensor):
@@ -200,15 +200,16 @@ def _size(a: Tensor, axis: int | None = None) -> Dimension:
 
 def _result_type(*operands: Any) -> DType:
     """Return the dtype in which operands meet; scalars take part only when nothing else does."""
-    strong = [as_dtype(getattr(x, "dtype", x)) for x in operands if _is_strong(x)]
+    strong = [_dtype_of(operand) for operand in operands if not is_scalar(operand)]
     result = strong[0]
     for dtype in strong[1:]:
         result = promote(result, dtype)
     return result
 
 
-def _is_strong(operand: object) -> bool:
-    return isinstance(operand, (Tensor, np.ndarray, np.dtype, type))
+def _dtype_of(operand: Any) -> DType:
+    is_dtype = isinstance(operand, (np.dtype, type, str))
+    return as_dtype(cast(object, operand) if is_dtype else operand.dtype)
 
 
 _UFUNCS: Mapping[np.ufunc, Callable[..., Tensor]] = {

@@ -438,7 +438,10 @@ class Tensor:
         self._data_dependent("complex() of a traced tensor", _CHOOSE)
 
     def __index__(self) -> NoReturn:
-        self._data_dependent("a traced tensor as an index", "Use np.take(table, x, axis=0).")
+        self._data_dependent(
+            "a traced tensor as an index",
+            "Use tinychain_compile.functions.take(array, indices, axis).",
+        )
 
     def item(self, *index: int) -> NoReturn:
         """Refuse: there is no element yet."""
@@ -453,7 +456,8 @@ class Tensor:
         del dtype, copy
         self._data_dependent(
             "a traced tensor as a NumPy array",
-            "Compute with the tensor itself; leave out np.asarray and np.array.",
+            "Compute with the tensor itself; leave out np.asarray and np.array. To index a NumPy "
+            "array with it, use tinychain_compile.functions.take(array, indices, axis).",
         )
 
     def __iter__(self) -> NoReturn:
