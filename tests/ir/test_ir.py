@@ -1,0 +1,204 @@
+"""Types, sizes, graphs, the verifier, the printer and the fingerprint."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinychain_compile import Graph, TensorType, fingerprint, print_graph, resolve_shape, verify
+from tinychain_compile.errors import (
+    AmbiguousProducerError,
+    InvalidOutputError,
+    MalformedGraphError,
+    MissingDependencyError,
+    ShapeMismatchError,
+)
+from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.dimensions import Symbolic, exact_quotient, size_of, symbol_sources
+from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
+from tinychain_compile.ir.graph import NamedValue, Operation, Value, fresh_ids
+from tinychain_compile.operators import Add, Constant, Exp, Mul, Neg, ReduceSum, Sub
+
+N, M = Symbolic.symbol("n"), Symbolic.symbol("m")
+sizes = st.integers(0, 5)
+
+
+def polynomials():
+    leaves = st.sampled_from([N, M]) | st.integers(0, 4)
+    return st.recursive(
+        leaves, lambda inner: st.tuples(st.sampled_from("+*"), inner, inner), max_leaves=6
+    )
+
+
+def build(recipe):
+    if not isinstance(recipe, tuple):
+        return recipe
+    operator, left, right = recipe
+    return build(left) + build(right) if operator == "+" else build(left) * build(right)
+
+
+def number(recipe, n, m):
+    if isinstance(recipe, tuple):
+        operator, left, right = recipe
+        a, b = number(left, n, m), number(right, n, m)
+        return a + b if operator == "+" else a * b
+    return {N: n, M: m}[recipe] if isinstance(recipe, Symbolic) else recipe
+
+
+@given(polynomials(), sizes, sizes)
+def test_a_symbolic_size_evaluates_to_what_arithmetic_gives(recipe, n, m):
+    assert resolve_shape((build(recipe),), {"n": n, "m": m}) == (number(recipe, n, m),)
+
+
+@given(polynomials(), polynomials())
+def test_equal_polynomials_are_equal_objects_and_hash_alike(one, other):
+    left, right = build(one), build(other)
+    same = all(number(one, n, m) == number(other, n, m) for n in range(8) for m in range(8))
+    assert (left == right) == same
+    if same:
+        assert hash(left) == hash(right)
+
+
+@given(polynomials())
+def test_a_quotient_undoes_a_product(recipe):
+    size = build(recipe)
+    if size != 0:
+        assert exact_quotient(size * N * 3, N * 3) == size
+        assert exact_quotient(size, size) == 1
+
+
+@pytest.mark.parametrize(("a", "b"), [(7, 2), (N, M), (N + 1, N), (N * 3, 2), (4, N), (3, 0)])
+def test_a_quotient_that_is_not_exact_is_an_error(a, b):
+    with pytest.raises(ShapeMismatchError, match="multiple"):
+        exact_quotient(a, b)
+
+
+def test_sizes_print_as_python():
+    assert repr(N * N * 2 + M + 3) == "2*n**2 + m + 3"
+    assert str(TensorType("f32", ("n", 4))) == "f32[n, 4]"
+    assert size_of((N, 4, M)) == N * M * 4
+
+
+def test_symbols_are_read_off_the_first_axis_that_is_one():
+    shapes = {"a": (3, N * 2), "b": (N, M), "c": (M,)}
+    assert symbol_sources(shapes) == {"n": ("b", 0), "m": ("b", 1)}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_dtype_has_one_canonical_object_for_all_its_names(dtype):
+    name = dtype_name(dtype)
+    for spelling in (name, dtype, dtype.type, dtype.name):
+        assert as_dtype(spelling) is dtype
+    if dtype.itemsize > 1 and name != "bf16":
+        assert as_dtype(dtype.newbyteorder(">")) is dtype
+    assert np.dtype(ml_dtypes.bfloat16) in DTYPES
+
+
+def small():
+    builder = GraphBuilder(fresh_ids())
+    x, y = builder.input(TensorType("f64", (3,))), builder.input(TensorType("f64", (3,)))
+    product = builder.emit(Mul(), x, y)
+    total = builder.emit(Add(), product, x)
+    inputs = (NamedValue("x", x), NamedValue("y", y))
+    return Graph("g", inputs, tuple(builder.operations), (NamedValue("z", total),))
+
+
+def changed(graph, **parts):
+    fields = {name: getattr(graph, name) for name in ("name", "inputs", "operations", "outputs")}
+    return Graph(**{**fields, **parts})
+
+
+def test_the_verifier_accepts_what_the_builder_made():
+    verify(small())
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        (lambda g: changed(g, operations=g.operations[::-1]), MissingDependencyError),
+        (lambda g: changed(g, inputs=g.inputs[:1]), MissingDependencyError),
+        (lambda g: changed(g, operations=g.operations * 2), AmbiguousProducerError),
+        (lambda g: changed(g, inputs=g.inputs + g.inputs), MalformedGraphError),
+        (
+            lambda g: changed(g, inputs=(*g.inputs, NamedValue("again", g.inputs[0].value))),
+            AmbiguousProducerError,
+        ),
+        (lambda g: changed(g, outputs=g.outputs * 2), MalformedGraphError),
+        (lambda g: changed(g, operations=g.operations[:1]), InvalidOutputError),
+        (
+            lambda g: changed(g, outputs=(NamedValue("z", Value("v99", TensorType("f64", (3,)))),)),
+            InvalidOutputError,
+        ),
+        (
+            lambda g: changed(
+                g,
+                operations=(Operation(Neg(), (g.inputs[0].value,), TensorType("f32", (3,)), "v7"),),
+                outputs=(),
+            ),
+            MalformedGraphError,
+        ),
+        (
+            lambda g: changed(
+                g,
+                operations=(Operation(Add(), (g.inputs[0].value,), g.inputs[0].value.type, "v7"),),
+                outputs=(),
+            ),
+            MalformedGraphError,
+        ),
+    ],
+)
+def test_the_verifier_names_what_is_broken(broken, error):
+    with pytest.raises(error, match="g: "):
+        verify(broken(small()))
+
+
+def test_the_text_is_one_operation_a_line():
+    assert print_graph(small()) == (
+        "g (\n  v0: f64[3] x\n  v1: f64[3] y\n) {\n"
+        "  v2: f64[3] = mul(v0, v1)\n  v3: f64[3] = add(v2, v0)\n  return z=v3\n}\n"
+    )
+
+
+def expression(operator, swap=False, axes=(0,), value=1.0, skip=0):
+    ids = fresh_ids()
+    for _ in range(skip):
+        next(ids)
+    builder = GraphBuilder(ids)
+    x, y = builder.input(TensorType("f64", (3, 3))), builder.input(TensorType("f64", (3, 3)))
+    z = builder.emit(operator, *((y, x) if swap else (x, y)))
+    s = builder.emit(ReduceSum(axes), z)
+    builder.emit(Constant(np.array(value)))
+    inputs = (NamedValue("x", x), NamedValue("y", y))
+    return Graph("g", inputs, tuple(builder.operations), (NamedValue("s", s),))
+
+
+def test_the_fingerprint_sees_operators_operand_order_and_attributes_but_not_ids():
+    base = fingerprint(expression(Sub()))
+    assert fingerprint(expression(Sub(), skip=10)) == base
+    others = [
+        expression(Add()),
+        expression(Sub(), swap=True),
+        expression(Sub(), axes=(1,)),
+        expression(Sub(), value=2.0),
+        expression(Sub(), value=np.float32(1.0)),
+    ]
+    prints = [base, *map(fingerprint, others)]
+    assert len(set(prints)) == len(prints)
+
+
+def test_long_literals_differ_by_content():
+    def with_literal(array):
+        builder = GraphBuilder(fresh_ids())
+        x = builder.emit(Exp(), builder.emit(Constant(array)))
+        return Graph("g", (), tuple(builder.operations), (NamedValue("x", x),))
+
+    first, second = np.arange(100.0), np.arange(100.0)
+    second[50] = -1
+    assert fingerprint(with_literal(first)) != fingerprint(with_literal(second))
+    assert "sha256" in print_graph(with_literal(first))
+    assert Constant(first) == Constant(first.copy())
+    assert Constant(first) != Constant(second)
+    assert hash(Constant(first)) == hash(Constant(first.copy()))
