@@ -11,6 +11,7 @@ from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.dtypes import DType
 from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
 from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.printer import fingerprint
 from tinychain_compile.ir.traversal import free_values, reachable
 from tinychain_compile.ir.types import TensorType
 
@@ -286,7 +287,7 @@ class StepProvenance:
     """Where a record comes from.
 
     Args:
-        graph_id: The fingerprint of the source forward graph.
+        source: The source forward graph.
         contract_version: The version of the contracts this record follows.
         input_names: In declaration order.
         parameter_names: In declaration order.
@@ -294,12 +295,17 @@ class StepProvenance:
         optimizer_label: What the optimizer is called.
     """
 
-    graph_id: str
+    source: Graph = field(repr=False)
     contract_version: str
     input_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
     pass_labels: Mapping[str, tuple[str, ...]]
     optimizer_label: str
+
+    @property
+    def graph_id(self) -> str:
+        """The fingerprint of the source forward graph."""
+        return fingerprint(self.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,6 @@ from tinychain_compile.artifacts import (
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
-from tinychain_compile.ir.printer import fingerprint
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.protocols import (
@@ -185,7 +184,7 @@ class TrainingStepCompiler:
             runtime_inputs=declaration.optimizer_inputs,
             symbol_sources=_symbol_sources(declaration.inputs),
             provenance=StepProvenance(
-                graph_id=fingerprint(forward),
+                source=forward,
                 contract_version=CONTRACT_VERSION,
                 input_names=tuple(declaration.inputs),
                 parameter_names=declaration.parameters,

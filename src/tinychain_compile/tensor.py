@@ -153,12 +153,11 @@ class Tensor:
             dtype: Which dtype to take instead.
         """
         if is_scalar(value):
-            array = _scalar(value, self.dtype if dtype is None else dtype)
-        else:
-            array = _array(value)
-            if dtype is not None:
-                array = array.astype(dtype)
-        return self.emit_literal(Constant(array))
+            target = self.dtype if dtype is None else dtype
+            _check_scalar(value, target)
+            return self.emit_literal(Constant.scalar(value, target))
+        array = _array(value)
+        return self.emit_literal(Constant(array if dtype is None else array.astype(dtype)))
 
     def full(self, value: float) -> Self:
         """Return this tensor's type filled with one number."""
@@ -191,6 +190,8 @@ class Tensor:
 
     def binary(self, operator: Operator, other: object) -> Self:
         """Append a binary operator after the operands have met."""
+        if isinstance(other, Tensor) and other._value.type == self._value.type:
+            return self.emit(operator, other)
         left, right = self.meet(other)
         return left.emit(operator, right)
 
@@ -509,23 +510,23 @@ def _matrix_product(a: AnyTensor, b: AnyTensor) -> AnyTensor:
     return a.emit(MatMul(), b)
 
 
-def _scalar(value: float, dtype: DType) -> Array:
-    """Return a scalar in a tensor's dtype, if its kind can hold it."""
+def _check_scalar(value: float, dtype: DType) -> None:
+    """Check that a tensor's dtype can hold a scalar's kind: a float needs a floating dtype."""
+    if dtype in FLOATING and type(value) in (float, int):
+        return
     own: DType = np.asarray(value).dtype
-    is_exact = own == BOOL or (dtype in FLOATING | INTEGER and own.kind in "iu")
-    if dtype in FLOATING and (own.kind == "f" or own in FLOATING):
-        is_exact = True
-    if is_exact and dtype in INTEGER:
+    if own == BOOL or (dtype in FLOATING and (own in FLOATING or own in INTEGER)):
+        return
+    if dtype in INTEGER and own.kind in "iu":
         limits = np.iinfo(dtype)
-        is_exact = limits.min <= int(value) <= limits.max
-    if not is_exact:
-        raise DtypeMismatchError(
-            "scalar",
-            expected=f"a number that a {dtype_name(dtype)} tensor can meet",
-            got=repr(value),
-            hint="Convert the tensor with .astype(...) first.",
-        )
-    return np.asarray(value).astype(dtype)
+        if limits.min <= int(value) <= limits.max:
+            return
+    raise DtypeMismatchError(
+        "scalar",
+        expected=f"a number that a {dtype_name(dtype)} tensor can meet",
+        got=repr(value),
+        hint="Convert the tensor with .astype(...) first.",
+    )
 
 
 def _array(value: object) -> Array:

@@ -37,13 +37,21 @@ class TensorType(Frozen):
         assign(self, "dtype", as_dtype(dtype))
         assign(self, "shape", _as_shape(shape))
 
+    @staticmethod
+    def of(dtype: DType, shape: Shape) -> TensorType:
+        """Return the type of a canonical dtype and a well-formed shape, without checking them."""
+        made = TensorType.__new__(TensorType)
+        assign(made, "dtype", dtype)
+        assign(made, "shape", shape)
+        return made
+
     def with_shape(self, shape: Shape) -> TensorType:
-        """Return the type of this dtype and a shape that is known to be well formed."""
-        return _trusted(self.dtype, shape)
+        """Return the type of this dtype and a well-formed shape."""
+        return TensorType.of(self.dtype, shape)
 
     def with_dtype(self, dtype: DType) -> TensorType:
         """Return the type of this shape and a canonical dtype."""
-        return _trusted(dtype, self.shape)
+        return TensorType.of(dtype, self.shape)
 
     @property
     def rank(self) -> int:
@@ -72,13 +80,6 @@ class TensorType(Frozen):
 
     def __repr__(self) -> str:
         return f"{dtype_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
-
-
-def _trusted(dtype: DType, shape: Shape) -> TensorType:
-    made = TensorType.__new__(TensorType)
-    assign(made, "dtype", dtype)
-    assign(made, "shape", shape)
-    return made
 
 
 def _as_shape(shape: object) -> Shape:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinychain_compile.errors import DtypeMismatchError, MatMulShapeError
-from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.operators.type_rules import numeric
@@ -27,18 +26,23 @@ class MatMul(Operator):
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         numeric(self.name, a)
-        if a.dtype != b.dtype:
+        if a.dtype is not b.dtype:
             raise DtypeMismatchError(
                 self.name, expected="operands of equal dtype", got=f"{a} and {b}"
             )
-        if a.rank < 2 or a.rank != b.rank or a.shape[:-2] != b.shape[:-2]:
+        left, right = a.shape, b.shape
+        if len(left) < 2 or len(left) != len(right) or left[:-2] != right[:-2]:
             raise MatMulShapeError(
                 self.name,
                 expected="two matrices, or two equal stacks of matrices",
                 got=f"{a} @ {b}",
             )
-        m, k = matrix_axes(a.shape, self.transpose_a)
-        inner, n = matrix_axes(b.shape, self.transpose_b)
+        *stack, m, k = left
+        inner, n = right[-2:]
+        if self.transpose_a:
+            m, k = k, m
+        if self.transpose_b:
+            inner, n = n, inner
         if k != inner:
             raise MatMulShapeError(
                 self.name,
@@ -46,9 +50,4 @@ class MatMul(Operator):
                 got=f"{k} and {inner} in {a} @ {b}",
                 hint="The columns of the first must be as many as the rows of the second.",
             )
-        return a.with_shape((*a.shape[:-2], m, n))
-
-
-def matrix_axes(shape: Shape, is_transposed: bool) -> Shape:
-    """Return rows and columns of a stack of matrices as the product sees them."""
-    return shape[:-3:-1] if is_transposed else shape[-2:]
+        return a.with_shape((*stack, m, n))

@@ -32,8 +32,17 @@ class Constant(Operator):
         own.setflags(write=False)
         object.__setattr__(self, "value", own)
 
+    @staticmethod
+    def scalar(value: float, dtype: DType) -> Constant:
+        """Return the literal of one number in a canonical dtype."""
+        made = Constant.__new__(Constant)
+        array = np.array(value, dtype)
+        array.setflags(write=False)
+        object.__setattr__(made, "value", array)
+        return made
+
     def infer(self) -> TensorType:
-        return TensorType(self.value.dtype, self.value.shape)
+        return TensorType.of(self.value.dtype, self.value.shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self._content == other._content
@@ -67,7 +76,7 @@ class Iota(Operator):
             raise ShapeMismatchError(
                 "iota", expected=f"an axis of {self.shape}", got=str(self.axis)
             )
-        return TensorType(self.dtype, self.shape)
+        return TensorType.of(self.dtype, self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +94,4 @@ class DimensionSize(Operator):
     dtype: DType
 
     def infer(self) -> TensorType:
-        return TensorType(self.dtype, ())
+        return TensorType.of(self.dtype, ())

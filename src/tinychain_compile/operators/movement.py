@@ -66,11 +66,14 @@ class BroadcastTo(Operator):
     shape: Shape
 
     def infer(self, x: TensorType) -> TensorType:
-        new = len(self.shape) - x.rank
-        if new < 0 or any(
-            old not in (1, wanted) for old, wanted in zip(x.shape, self.shape[new:], strict=True)
-        ):
-            raise BroadcastShapeError(
-                self.name, expected=f"a shape that {x} can be repeated to", got=str(self.shape)
-            )
-        return x.with_shape(self.shape)
+        shape, wanted = x.shape, self.shape
+        new = len(wanted) - len(shape)
+        if new >= 0:
+            for axis, size in enumerate(shape):
+                if size != 1 and size != wanted[new + axis]:
+                    break
+            else:
+                return x.with_shape(wanted)
+        raise BroadcastShapeError(
+            self.name, expected=f"a shape that {x} can be repeated to", got=str(wanted)
+        )

@@ -22,7 +22,7 @@ def floating(name: str, operand: TensorType) -> TensorType:
 
 def numeric(name: str, operand: TensorType) -> TensorType:
     """Return the type of an operand that is not boolean."""
-    if operand.dtype == BOOL:
+    if operand.dtype is BOOL:
         raise DtypeMismatchError(
             name,
             expected="a numeric tensor",
@@ -41,7 +41,7 @@ def integer(name: str, operand: TensorType) -> TensorType:
 
 def same(name: str, left: TensorType, right: TensorType) -> TensorType:
     """Return the one type of two operands."""
-    if left != right:
+    if left is not right and left != right:
         error = DtypeMismatchError if left.shape == right.shape else ShapeMismatchError
         raise error(name, expected="operands of equal dtype and shape", got=f"{left} and {right}")
     return left
@@ -49,10 +49,16 @@ def same(name: str, left: TensorType, right: TensorType) -> TensorType:
 
 def reduced_shape(name: str, operand: TensorType, axes: tuple[int, ...], keepdims: bool) -> Shape:
     """Return the shape after a reduction over axes, which must ascend without repeats from 0."""
-    if any(not 0 <= axis < operand.rank for axis in axes) or list(axes) != sorted(set(axes)):
-        raise ReductionError(
-            name, expected=f"ascending axes of {operand} without repeats", got=repr(axes)
-        )
+    shape = operand.shape
+    previous, rank = -1, len(shape)
+    for axis in axes:
+        if not previous < axis < rank:
+            raise ReductionError(
+                name, expected=f"ascending axes of {operand} without repeats", got=repr(axes)
+            )
+        previous = axis
     if keepdims:
-        return tuple(1 if i in axes else d for i, d in enumerate(operand.shape))
-    return tuple(d for i, d in enumerate(operand.shape) if i not in axes)
+        return tuple([1 if i in axes else size for i, size in enumerate(shape)])
+    if len(axes) == rank:
+        return ()
+    return tuple([size for i, size in enumerate(shape) if i not in axes])

@@ -1,0 +1,211 @@
+"""Compile time beside JAX's, in one run: our whole compile against ``jit(step).trace().lower()``.
+
+One-thread CPU time, taking turns, medians. Ours runs to trivial handlers, with all checks on.
+
+    pip install -e ".[bench]"
+    python benchmarks/compile_latency.py [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from rich.console import Console
+from rich.table import Table
+from workloads import Workload, mlp
+
+from tinychain_compile import (
+    NO_FUSION,
+    SGD,
+    CompiledTrainingStep,
+    OperationContext,
+    OperationHandlerRegistry,
+)
+from tinychain_compile.container import TrainingStepContainer
+from tinychain_compile.operators import OPERATORS
+from tinychain_compile.testing import scoped_overrides
+
+STAGES = (
+    "declaration_checker",
+    "tracer",
+    "vjp_engine",
+    "capture_planner",
+    "dependency_classifier",
+    "optimizer_tracer",
+    "legalizer",
+    "pass_runner",
+    "lowerer",
+)
+TARGET = 0.05
+
+
+def trivial_container() -> Any:
+    """Return a container whose handlers return the id of the output and do nothing else."""
+    registry = OperationHandlerRegistry()
+
+    def lower(context: OperationContext) -> str:
+        return context.output_value_id
+
+    for operator in OPERATORS:
+        registry.handler(operator)(lower)
+    container = TrainingStepContainer()
+    container.handler_registry.override(registry)
+    container.fusion_hook.override(NO_FUSION)
+    return container
+
+
+def compile_ours(container: Any, workload: Workload) -> CompiledTrainingStep:
+    """Compile a workload with SGD."""
+    step: CompiledTrainingStep = container.compiler().compile_training_step(
+        workload.loss,
+        inputs=workload.inputs,
+        parameters=workload.parameters,
+        optimizer=SGD(),
+    )
+    return step
+
+
+def jax_loss(parameters: dict[str, Any], x: Any, labels: Any) -> Any:
+    """Return the loss of W1 as a JAX user writes it."""
+    hidden = x
+    for layer in (1, 2):
+        hidden = jax.nn.relu(hidden @ parameters[f"w{layer}"] + parameters[f"b{layer}"])
+    scores = jax.nn.log_softmax(hidden @ parameters["w3"] + parameters["b3"], axis=1)
+    return -jnp.mean(jnp.take_along_axis(scores, labels[:, None], axis=1))
+
+
+def compile_jax(workload: Workload) -> Any:
+    """Trace and lower the same step, without generating code."""
+    shapes = {
+        name: jax.ShapeDtypeStruct(type.shape, type.dtype) for name, type in workload.inputs.items()
+    }
+    parameters = {name: shapes[name] for name in workload.parameters}
+
+    def step(parameters: Any, x: Any, labels: Any, rate: Any) -> Any:
+        loss, gradients = jax.value_and_grad(jax_loss)(parameters, x, labels)
+        return loss, jax.tree.map(lambda p, g: p - rate * g, parameters, gradients)
+
+    rate = jax.ShapeDtypeStruct((), jnp.float32)
+    return jax.jit(step).trace(parameters, shapes["x"], shapes["labels"], rate).lower()
+
+
+def cpu_seconds(function: Callable[[], object]) -> float:
+    """Return the CPU time of one call, in seconds."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+class Timed:
+    """A stage that adds up the time its methods take, in seconds."""
+
+    def __init__(self, stage: Any) -> None:
+        self._stage = stage
+        self.seconds = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._stage, name)
+
+        def timed(*arguments: Any, **keywords: Any) -> Any:
+            start = time.process_time()
+            try:
+                return method(*arguments, **keywords)
+            finally:
+                self.seconds += time.process_time() - start
+
+        return timed
+
+
+def stage_seconds(container: Any, workload: Workload, repeats: int) -> dict[str, float]:
+    """Return the median time of each stage, in seconds."""
+    samples: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    for _ in range(repeats):
+        spies = {stage: Timed(container.providers[stage]()) for stage in STAGES}
+        with scoped_overrides(container, **spies):
+            compile_ours(container, workload)
+        for stage, spy in spies.items():
+            samples[stage].append(spy.seconds)
+    return {stage: statistics.median(values) for stage, values in samples.items()}
+
+
+def operations_of(step: CompiledTrainingStep) -> int:
+    """Return the number of operations of all programs, shared updates counted once."""
+    updates = {row.update: len(row.lowered_update_graph.operations) for row in step.parameters}
+    return (
+        len(step.lowered_forward_graph.operations)
+        + len(step.lowered_derivative_program.graph.operations)
+        + sum(updates.values())
+    )
+
+
+def measure(workload: Workload, repeats: int) -> dict[str, Any]:
+    """Return one row of the report."""
+    container = trivial_container()
+    for _ in range(3):
+        step = compile_ours(container, workload)
+        compile_jax(workload)
+    ours: list[float] = []
+    theirs: list[float] = []
+    for _ in range(repeats):
+        ours.append(cpu_seconds(lambda: compile_ours(container, workload)))
+        theirs.append(cpu_seconds(lambda: compile_jax(workload)))
+    ours_s, jax_s = statistics.median(ours), statistics.median(theirs)
+    return {
+        "workload": workload.name,
+        "description": workload.description,
+        "ours_s": ours_s,
+        "jax_s": jax_s,
+        "ratio": ours_s / jax_s,
+        "operations": operations_of(step),
+        "stages": stage_seconds(container, workload, repeats),
+    }
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """Print the report as a table."""
+    console = Console()
+    table = Table(title="Compile time, one-thread CPU, medians of one run")
+    for title in ("workload", "ours, ms", f"jax {jax.__version__}, ms", "ratio", "target"):
+        table.add_column(title, justify="left" if title == "workload" else "right")
+    for row in rows:
+        table.add_row(
+            f"{row['workload']}: {row['description']}",
+            f"{1e3 * row['ours_s']:.2f}",
+            f"{1e3 * row['jax_s']:.2f}",
+            f"{row['ratio']:.3f}",
+            f"{TARGET}",
+        )
+    console.print(table)
+    for row in rows:
+        per_operation = 1e6 * row["ours_s"] / row["operations"]
+        console.print(
+            f"{row['workload']}: {row['operations']} operations, {per_operation:.1f} us each"
+        )
+        for stage, seconds in row["stages"].items():
+            console.print(f"  {stage:22s} {1e6 * seconds / row['operations']:6.2f} us an operation")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print a list of rows as JSON")
+    parser.add_argument("--repeats", type=int, default=15, help="runs of each; at least 7")
+    arguments = parser.parse_args()
+    if arguments.repeats < 7:
+        parser.error("--repeats must be at least 7")
+    rows = [measure(mlp(), arguments.repeats)]
+    if arguments.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        print_rows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Train a two-layer network on 1,797 real images of handwritten digits.
+
+The loss is an ordinary NumPy function. The step is compiled through the container of the NumPy
+backend, and run by its session.
+
+    python examples/digits.py --seeds 3 --plot digits.png
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
+from tinychain_compile import SGD, TensorType
+from tinychain_compile.functions import log_softmax, relu
+
+Array = NDArray[Any]
+
+PIXELS, HIDDEN, CLASSES = 64, 128, 10
+BATCH, EPOCHS, RATE = 16, 60, 0.2
+
+
+def scores(images: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
+    """Return the score of each class: f32[batch, 64] -> f32[batch, 10]."""
+    hidden = relu(images @ w1 + b1)
+    return hidden @ w2 + b2
+
+
+def cross_entropy(images: Array, labels: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Any:
+    """Return the mean of -log(probability of the right class)."""
+    log_probabilities = log_softmax(scores(images, w1, b1, w2, b2), axis=1)
+    return -np.mean(np.take_along_axis(log_probabilities, labels[:, None], axis=1))
+
+
+class Data(NamedTuple):
+    """Images from 0 to 1 and their labels; a fifth is held out, the same share of each digit."""
+
+    train_images: Array
+    test_images: Array
+    train_labels: Array
+    test_labels: Array
+
+
+def load() -> Data:
+    """Return the digits that scikit-learn ships, split once and for all."""
+    images, labels = load_digits(return_X_y=True)
+    split = train_test_split(
+        (images / 16.0).astype(np.float32),
+        labels.astype(np.int32),
+        test_size=0.2,
+        stratify=labels,
+        random_state=0,
+    )
+    return Data(*split)
+
+
+def initial_parameters(seed: int) -> dict[str, Array]:
+    """Return He-normal weights and zero biases."""
+    rng = np.random.default_rng(seed)
+
+    def weights(rows: int, columns: int) -> Array:
+        return (rng.normal(size=(rows, columns)) * np.sqrt(2.0 / rows)).astype(np.float32)
+
+    return {
+        "w1": weights(PIXELS, HIDDEN),
+        "b1": np.zeros(HIDDEN, np.float32),
+        "w2": weights(HIDDEN, CLASSES),
+        "b2": np.zeros(CLASSES, np.float32),
+    }
+
+
+class Run(NamedTuple):
+    """What one training run came to."""
+
+    losses: list[float]
+    accuracy: float
+
+
+def train(seed: int, data: Data, epochs: int, progress: Progress) -> Run:
+    """Compile the step and the scores, train, and measure on the held-out fifth."""
+    compiler = NumpyContainer().compiler()
+    parameters = initial_parameters(seed)
+    parameter_types = {name: TensorType(a.dtype, a.shape) for name, a in parameters.items()}
+    images = TensorType("f32", ("batch", PIXELS))
+    step = compiler.compile_training_step(
+        cross_entropy,
+        inputs={"images": images, "labels": TensorType("i32", ("batch",)), **parameter_types},
+        parameters=list(parameters),
+        optimizer=SGD(),
+    )
+    classify = NumpyFunction(
+        compiler.compile_function(scores, inputs={"images": images, **parameter_types})
+    )
+    session = NumpySession(step, parameters)
+    rng = np.random.default_rng(seed)
+    losses: list[float] = []
+    task = progress.add_task(f"seed {seed}", total=epochs, loss="")
+    for epoch in range(epochs):
+        order = rng.permutation(len(data.train_labels))
+        rate = RATE * (1.0 - epoch / epochs)  # a runtime input: nothing is compiled again
+        total = 0.0
+        for rows in np.array_split(order, len(order) // BATCH):
+            batch = {"images": data.train_images[rows], "labels": data.train_labels[rows]}
+            total += float(session.step(batch, learning_rate=rate)["loss"]) * len(rows)
+        losses.append(total / len(order))
+        progress.update(task, advance=1, loss=f"loss {losses[-1]:.4f}")
+    return Run(losses, accuracy(classify, session.parameters, data))
+
+
+def accuracy(classify: NumpyFunction, parameters: Mapping[str, Array], data: Data) -> float:
+    """Return the share of held-out images that are classified rightly."""
+    output = classify({"images": data.test_images, **parameters})["output"]
+    return float(np.mean(np.argmax(output, axis=1) == data.test_labels))
+
+
+def plot(runs: list[Run], path: Path) -> None:
+    """Draw the training loss of each run against the epoch."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for seed, run in enumerate(runs):
+        axes.semilogy(
+            range(1, len(run.losses) + 1),
+            run.losses,
+            label=f"seed {seed}, test accuracy {100 * run.accuracy:.1f}%",
+        )
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("training loss (mean cross-entropy)")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Train once per seed and print the mean test accuracy."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=1, help="how many runs to average")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the training data")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the loss curve to FILE")
+    arguments = parser.parse_args()
+    if arguments.seeds < 1 or arguments.epochs < 1:
+        parser.error("--seeds and --epochs must be at least 1")
+
+    data = load()
+    console = Console()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        runs = [train(seed, data, arguments.epochs, progress) for seed in range(arguments.seeds)]
+    if arguments.plot:
+        plot(runs, arguments.plot)
+        console.print(f"wrote {arguments.plot}")
+    console.print(f"training loss: {np.mean([run.losses[-1] for run in runs]):.4f}")
+    print(f"test accuracy: {100 * np.mean([run.accuracy for run in runs]):.1f}%")
+
+
+if __name__ == "__main__":
+    main()
