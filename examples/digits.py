@@ -69,7 +69,9 @@ def initial_parameters(seed: int) -> dict[str, Array]:
     rng = np.random.default_rng(seed)
 
     def weights(rows: int, columns: int) -> Array:
-        return (rng.normal(size=(rows, columns)) * np.sqrt(2.0 / rows)).astype(np.float32)
+        drawn: Array = rng.normal(size=(rows, columns)) * np.sqrt(2.0 / rows)
+        narrowed: Array = drawn.astype(np.float32)
+        return narrowed
 
     return {
         "w1": weights(PIXELS, HIDDEN),

@@ -1,0 +1,54 @@
+.DEFAULT_GOAL := help
+VENV ?= .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m
+
+.PHONY: help setup format lint imports types test test-all coverage golden bench demo check clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	python3 -m venv $(VENV)
+
+setup: $(BIN)/python  ## make the virtual environment with everything that developing needs
+	$(RUN) pip install --quiet --editable '.[dev]'
+
+format:  ## rewrite the source in the one format
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+lint:  ## check format, lint rules and import contracts
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(BIN)/lint-imports --no-logo
+
+types:  ## check types with mypy and pyright, both strict
+	$(RUN) mypy
+	$(RUN) pyright
+
+test:  ## the fast tests, in random order, on two cores
+	$(RUN) pytest -q -n 2 -m 'not slow'
+
+test-all:  ## every test and every documentation example
+	$(RUN) pytest -q -n 2
+
+coverage:  ## every test, with branch coverage
+	$(RUN) pytest -q -n 2 --cov --cov-report=term
+
+golden:  ## rewrite the golden texts; read the difference before committing
+	$(RUN) pytest -q tests/golden --update
+
+bench:  ## compile time beside JAX's, and growth with depth
+	$(RUN) pip install --quiet --editable '.[bench]'
+	$(BIN)/python benchmarks/compile_latency.py
+	$(BIN)/python benchmarks/depth.py
+
+demo: $(BIN)/python  ## train on the digits
+	$(RUN) pip install --quiet --editable '.[examples]'
+	$(BIN)/python examples/digits.py --seeds 3
+
+check: lint types coverage  ## everything that must pass before a change is finished
+
+clean:  ## remove caches and the virtual environment
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
