@@ -199,7 +199,7 @@ def compiler_for(
         handlers: A registry, used for every program, or a function that makes one per program.
         fusion: The fusion hook, used for every program; none if ``None``.
     """
-    is_registry = hasattr(handlers, "has_handler")
+    is_registry = hasattr(handlers, "has_handler") and not isinstance(handlers, type)
     registry_for_program = cast(
         Callable[[], HandlerRegistry], (lambda: handlers) if is_registry else handlers
     )

@@ -154,7 +154,13 @@ class Tensor:
         """
         if is_scalar(value):
             target = self.dtype if dtype is None else dtype
-            _check_scalar(value, target)
+            if not _can_hold(target, value):
+                raise DtypeMismatchError(
+                    "scalar",
+                    expected=f"a number that a {dtype_name(target)} tensor can meet",
+                    got=repr(value),
+                    hint="Convert the tensor with .astype(...) first.",
+                )
             return self.emit_literal(Constant.scalar(value, target))
         array = _array(value)
         return self.emit_literal(Constant(array if dtype is None else array.astype(dtype)))
@@ -510,23 +516,20 @@ def _matrix_product(a: AnyTensor, b: AnyTensor) -> AnyTensor:
     return a.emit(MatMul(), b)
 
 
-def _check_scalar(value: float, dtype: DType) -> None:
-    """Check that a tensor's dtype can hold a scalar's kind: a float needs a floating dtype."""
-    if dtype in FLOATING and type(value) in (float, int):
-        return
+def _can_hold(dtype: DType, value: float) -> bool:
+    """Return whether a scalar adapts to a dtype: a float needs a floating one, an integer a range.
+
+    A float too large for a floating dtype becomes infinite, as in NumPy.
+    """
     own: DType = np.asarray(value).dtype
-    if own == BOOL or (dtype in FLOATING and (own in FLOATING or own in INTEGER)):
-        return
+    if own == BOOL:
+        return True
+    if dtype in FLOATING:
+        return own in FLOATING or own.kind in "fiu"
     if dtype in INTEGER and own.kind in "iu":
         limits = np.iinfo(dtype)
-        if limits.min <= int(value) <= limits.max:
-            return
-    raise DtypeMismatchError(
-        "scalar",
-        expected=f"a number that a {dtype_name(dtype)} tensor can meet",
-        got=repr(value),
-        hint="Convert the tensor with .astype(...) first.",
-    )
+        return limits.min <= int(value) <= limits.max
+    return False
 
 
 def _array(value: object) -> Array:

@@ -225,3 +225,24 @@ def test_the_evaluator_fits_its_protocol_and_checks_its_inputs():
         evaluator.evaluate(graph, {k: v for k, v in arrays.items() if k != "b"})
     with pytest.raises(BindingError, match="'x'"):
         evaluator.evaluate(graph, {**arrays, "x": np.zeros((7, 2))})
+
+
+def test_the_evaluator_resolves_symbols():
+    types = {"x": TensorType("f64", ("n", 3)), "w": TensorType("f64", (3,))}
+    record = (
+        NumpyContainer()
+        .compiler()
+        .compile_function(lambda x, w: np.broadcast_to(w, x.shape) + np.mean(x), inputs=types)
+    )
+    arrays = {"x": np.arange(6.0).reshape(2, 3), "w": np.arange(3.0)}
+    result = NumpyEvaluator().evaluate(record.source_graph, arrays)["output"]
+    np.testing.assert_array_equal(result, [[2.5, 3.5, 4.5]] * 2)
+
+
+def test_functions_of_one_name_stay_apart_in_a_program():
+    def sum(x):  # noqa: A001
+        return np.sum(np.max(x, axis=0) * np.mean(x)) + np.sum(x)
+
+    record = NumpyContainer().compiler().compile_function(sum, inputs={"x": np.zeros((2, 3))})
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(NumpyFunction(record)({"x": x})["output"], sum(x))

@@ -88,6 +88,12 @@ def compile_with(function=loss, **changes):
             NotDifferentiableDtypeError,
             ["'w'", "floating", "i64[3]"],
         ),
+        (
+            {"optimizer": SimpleNamespace(update=lambda parameter, gradient: parameter)},
+            DeclarationError,
+            ["SimpleNamespace", "required_optimizer_inputs"],
+        ),
+        ({"function": iter}, LossSignatureError, ["loss", "signature"]),
         ({"optimizer": 3}, DeclarationError, ["optimizer", "3"]),
         ({"optimizer_inputs": [1]}, DeclarationError, ["optimizer input", "1"]),
         ({"function": 3}, DeclarationError, ["loss", "function"]),

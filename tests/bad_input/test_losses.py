@@ -131,6 +131,15 @@ def test_asking_for_elements_names_the_line_and_is_a_type_and_a_value_error(use)
         ),
         (lambda x, w, labels: np.where(x, x, 0.0).sum(), DtypeMismatchError, ["boolean"]),
         (lambda x, w, labels: (labels + 1.5).sum(), DtypeMismatchError, ["1.5", "astype"]),
+        (lambda x, w, labels: (x + 10**400).sum(), DtypeMismatchError, ["1000"]),
+        (lambda x, w, labels: (x + np.complex64(1)).sum(), DtypeMismatchError, ["complex"]),
+        (lambda x, w, labels: (x + np.float64(3) * labels).sum(), DtypeMismatchError, ["3.0"]),
+        (lambda x, w, labels: ((x > 0) * 2.0).sum(), DtypeMismatchError, ["bool", "2.0"]),
+        (lambda x, w, labels: x.reshape(2.5, 4).sum(), ShapeMismatchError, ["2.5"]),
+        (lambda x, w, labels: x.reshape(0, -1).sum(), ShapeMismatchError, ["multiple of 0"]),
+        (lambda x, w, labels: np.expand_dims(x, (0, 0)).sum(), ShapeMismatchError, ["different"]),
+        (lambda x, w, labels: np.expand_dims(x, 5).sum(), ShapeMismatchError, ["5"]),
+        (lambda x, w, labels: x.sum() * len(w.sum()), ShapeMismatchError, ["an axis"]),
         (lambda x, w, labels: (labels + 2**70).sum(), DtypeMismatchError, [str(2**70)]),
         (lambda x, w, labels: ((x > 0) + (x > 1)).sum(), DtypeMismatchError, ["bool"]),
         (lambda x, w, labels: (x + 1j).sum(), DtypeMismatchError, ["complex"]),
@@ -174,6 +183,10 @@ def test_shapes_axes_and_dtypes_that_do_not_fit(use, error, parts):
         (lambda x, w, labels: (2.0**w).sum(), ["np.exp"]),
         (lambda x, w, labels: w.__setitem__(0, 1.0), ["assignment", "np.where"]),
         (lambda x, w, labels: w.__array_namespace__().sin(w), ["'sin'"]),
+        (lambda x, w, labels: w.__array_namespace__().exp(2.0), ["at least one traced tensor"]),
+        (lambda x, w, labels: (w <= 1).sum(), ["<="]),
+        (lambda x, w, labels: (w != 1).sum(), ["!="]),
+        (lambda x, w, labels: np.dot(x, np.ones((2, 3, 1))).sum(), ["np.matmul"]),
     ],
 )
 def test_what_is_not_supported_is_named_with_a_replacement(use, parts):
@@ -181,6 +194,21 @@ def test_what_is_not_supported_is_named_with_a_replacement(use, parts):
         compile_loss(use)
     for part in (*parts, "test_losses.py"):
         assert part in str(caught.value)
+
+
+def test_a_symbolic_size_has_no_length():
+    with pytest.raises(DataDependentValueError, match="symbolic"):
+        compile_function(
+            lambda x: x * len(x),
+            inputs={"x": TensorType("f64", ("n",))},
+            handlers=RecordingRegistry(),
+        )
+
+
+@pytest.mark.parametrize("result", [{}, {"two words": 1}, {3: 1}, [1]])
+def test_a_function_must_return_a_tensor_or_named_ones(result):
+    with pytest.raises(LossOutputError):
+        compile_function(lambda x: result, inputs={"x": np.zeros(3)}, handlers=RecordingRegistry())
 
 
 def test_in_place_addition_into_an_array_is_refused():
@@ -247,6 +275,32 @@ class TestDisconnected:
 
         with pytest.raises(DisconnectedParameterError, match="less"):
             compile_loss(loss)
+
+    def test_a_stopped_movement_is_read_from_its_operand(self):
+        def loss(x, w, labels):
+            return (w * stop_gradient(np.broadcast_to(w, (4, 3)))).sum()
+
+        step = compile_loss(loss)
+        assert step.forward_capture_value_ids == ()
+
+    def test_a_path_along_which_no_rule_passes_a_derivative(self):
+        from tinychain_backends.numpy import NumpyContainer
+        from tinychain_compile.autodiff import ReverseModeEngine
+        from tinychain_compile.operators import Exp
+        from tinychain_compile.testing import scoped_overrides
+        from tinychain_compile.vjp_rules import VJP_RULES
+
+        engine = ReverseModeEngine({**VJP_RULES, Exp: lambda op, g, y, x: (None,)}, {})
+        container = NumpyContainer()
+        with scoped_overrides(container, vjp_engine=engine):
+            compiler = container.compiler()
+        with pytest.raises(DisconnectedParameterError, match="passes no derivative"):
+            compiler.compile_training_step(
+                lambda w: np.exp(w).sum(),
+                inputs={"w": np.zeros(3)},
+                parameters=["w"],
+                optimizer=SGD(),
+            )
 
     def test_zeros_on_request(self):
         for loss in (

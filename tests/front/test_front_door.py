@@ -93,6 +93,7 @@ CASES = {
     "stop_gradient": lambda x: stop_gradient(x) * x,
     "numpy scalar": lambda x: x * np.float64(2.5) + np.int64(3),
     "list": lambda x: np.add(x, [1.0, 2.0, 3.0]),
+    "list at the left": lambda x: [1.0, 2.0] @ x + ([1.0, 2.0] @ (x + 1.0)),
     "python helpers": lambda x: x * (np.ndim(x) + np.shape(x)[0] + np.size(x) + len(x) + x.ndim),
 }
 ARRAYS = {"x": X, "p": P, "v": V, "s": S, "i": I}

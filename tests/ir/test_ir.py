@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinychain_compile import Graph, TensorType, fingerprint, print_graph, resolve_shape, verify
+from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import (
     AmbiguousProducerError,
     InvalidOutputError,
     MalformedGraphError,
     MissingDependencyError,
+    MissingShapeError,
     ShapeMismatchError,
 )
 from tinychain_compile.ir.builder import GraphBuilder
@@ -70,7 +72,9 @@ def test_a_quotient_undoes_a_product(recipe):
         assert exact_quotient(size, size) == 1
 
 
-@pytest.mark.parametrize(("a", "b"), [(7, 2), (N, M), (N + 1, N), (N * 3, 2), (4, N), (3, 0)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(7, 2), (N, M), (N + 1, N), (N * 3, 2), (N, M + 1), (0, 0), (4, N), (3, 0)]
+)
 def test_a_quotient_that_is_not_exact_is_an_error(a, b):
     with pytest.raises(ShapeMismatchError, match="multiple"):
         exact_quotient(a, b)
@@ -95,6 +99,12 @@ def test_a_dtype_has_one_canonical_object_for_all_its_names(dtype):
     if dtype.itemsize > 1 and name != "bf16":
         assert as_dtype(dtype.newbyteorder(">")) is dtype
     assert np.dtype(ml_dtypes.bfloat16) in DTYPES
+
+
+@pytest.mark.parametrize("shape", [(2, 1.5), (object(),)])
+def test_a_size_that_is_no_integer_is_refused(shape):
+    with pytest.raises(MissingShapeError):
+        TensorType("f32", shape)
 
 
 def small():
@@ -153,6 +163,18 @@ def test_the_verifier_accepts_what_the_builder_made():
 def test_the_verifier_names_what_is_broken(broken, error):
     with pytest.raises(error, match="g: "):
         verify(broken(small()))
+
+
+def test_things_say_what_they_are():
+    graph = small()
+    assert repr(graph) == "<graph g: 2 operations>"
+    assert repr(graph.operations[1]) == "<v3 = add(v2, v0)>"
+    assert repr(graph.operations[1].output) == "<v3: f64[3]>"
+
+
+def test_an_output_that_the_graph_does_not_have_cannot_be_analysed():
+    with pytest.raises(InvalidOutputError, match="v99"):
+        StructuralClassifier().classify(small(), [Value("v99", TensorType("f64", (3,)))])
 
 
 def test_the_text_is_one_operation_a_line():

@@ -100,3 +100,7 @@ def test_a_categorized_error_of_a_handler_passes_as_it_is():
     with pytest.raises(HandlerContractError) as caught:
         compiled("regression", registry_of(lower))
     assert caught.value is error
+    for others in ({"fusion": hook_returning(lower)}, {"bind_input": lower}):
+        with pytest.raises(HandlerContractError) as caught:
+            compiled("regression", **others)
+        assert caught.value is error

@@ -141,6 +141,12 @@ def test_an_update_that_does_not_return_the_parameters_type_is_refused(update, m
         compile_with(update)
 
 
+def test_a_mistake_inside_an_update_is_named_with_its_line():
+    with pytest.raises(ShapeMismatchError) as caught:
+        compile_with(lambda parameter, gradient: parameter - np.ones(5) * gradient.T)
+    assert "np.ones(5) * gradient.T" in str(caught.value)
+
+
 def test_a_gradient_of_another_shape_is_refused():
     with pytest.raises(ShapeMismatchError, match="gradient"):
         trace_parameter_update(

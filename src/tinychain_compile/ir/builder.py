@@ -43,11 +43,6 @@ class GraphBuilder:
         self.operations.append(operation)
         return operation.output
 
-    def append(self, operation: Operation) -> Value:
-        """Append an operation that exists already, as it is."""
-        self.operations.append(operation)
-        return operation.output
-
     def close(self) -> None:
         """End the trace: nothing can be emitted any more."""
         self.is_closed = True

@@ -78,9 +78,9 @@ def exact_quotient(numerator: Dimension, denominator: Dimension) -> Dimension:
     """Return the size that times the denominator is the numerator.
 
     Raises:
-        ShapeMismatchError: There is none, or the denominator is a sum that is not the numerator.
+        ShapeMismatchError: There is none, or many, or the denominator is another sum of symbols.
     """
-    if numerator == denominator:
+    if numerator == denominator != 0:
         return 1
     if isinstance(numerator, int) and isinstance(denominator, int):
         if denominator and numerator % denominator == 0:

@@ -1,0 +1,130 @@
+"""An operator whose operands do not fit, written straight into a builder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tinychain_compile import TensorType
+from tinychain_compile.errors import (
+    BroadcastShapeError,
+    DtypeMismatchError,
+    ExpiredTraceError,
+    MalformedGraphError,
+    MatMulShapeError,
+    PermutationError,
+    ReductionError,
+    ShapeMismatchError,
+)
+from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.graph import Graph, NamedValue, fresh_ids
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.operators import (
+    Add,
+    BroadcastTo,
+    Div,
+    Exp,
+    Gather,
+    IntegerPow,
+    Iota,
+    Less,
+    LogSoftmax,
+    MatMul,
+    Mean,
+    Neg,
+    ReduceMax,
+    ReduceSum,
+    Reshape,
+    ScatterAdd,
+    Transpose,
+    Where,
+)
+from tinychain_compile.passes.rewriting import rewrite
+
+F, F2 = TensorType("f64", (2, 3)), TensorType("f32", (2, 3))
+G, I, B = TensorType("f64", (3, 2)), TensorType("i64", (2, 3)), TensorType("bool", (2, 3))  # noqa: E741
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "error"),
+    [
+        (Add(), (F, G), ShapeMismatchError),
+        (Add(), (F, F2), DtypeMismatchError),
+        (Add(), (B, B), DtypeMismatchError),
+        (Less(), (B, B), DtypeMismatchError),
+        (Neg(), (B,), DtypeMismatchError),
+        (Div(), (I, I), DtypeMismatchError),
+        (Exp(), (I,), DtypeMismatchError),
+        (Mean((0,)), (I,), DtypeMismatchError),
+        (IntegerPow(-1), (I,), DtypeMismatchError),
+        (Where(), (F, F, F), DtypeMismatchError),
+        (Where(), (B, G, G), ShapeMismatchError),
+        (Where(), (B, F, F2), DtypeMismatchError),
+        (ReduceSum((2,)), (F,), ReductionError),
+        (ReduceSum((1, 0)), (F,), ReductionError),
+        (ReduceSum((0, 0)), (F,), ReductionError),
+        (ReduceSum((-1,)), (F,), ReductionError),
+        (ReduceMax((0,)), (TensorType("f64", (0, 3)),), ReductionError),
+        (LogSoftmax(2), (F,), ReductionError),
+        (Reshape((5,)), (F,), ShapeMismatchError),
+        (Transpose((0,)), (F,), PermutationError),
+        (Transpose((0, 0)), (F,), PermutationError),
+        (BroadcastTo((3,)), (F,), BroadcastShapeError),
+        (BroadcastTo((2, 4)), (F,), BroadcastShapeError),
+        (MatMul(), (F, F), MatMulShapeError),
+        (MatMul(True, False), (F, G), MatMulShapeError),
+        (MatMul(), (TensorType("f64", (3,)), G), MatMulShapeError),
+        (MatMul(), (F, TensorType("f32", (3, 2))), DtypeMismatchError),
+        (Gather(2), (F, I), ShapeMismatchError),
+        (Gather(0), (F, F), DtypeMismatchError),
+        (Gather(0), (TensorType("f64", (0, 3)), I), ShapeMismatchError),
+        (Gather(0, along=True), (F, TensorType("i64", (2, 4))), ShapeMismatchError),
+        (ScatterAdd(0, 4, along=True), (F, TensorType("i64", (3, 3))), ShapeMismatchError),
+        (ScatterAdd(0, 4), (F, TensorType("i64", (3,))), ShapeMismatchError),
+        (Iota((2, 3), 2), (), ShapeMismatchError),
+    ],
+)
+def test_it_is_refused(operator, operands, error):
+    builder = GraphBuilder(fresh_ids())
+    with pytest.raises(error):
+        builder.emit(operator, *map(builder.input, operands))
+    assert builder.operations == []
+
+
+def test_an_operator_without_a_type_rule_cannot_be_used():
+    with pytest.raises(NotImplementedError):
+        Operator().infer()
+
+
+def test_a_closed_builder_takes_nothing():
+    builder = GraphBuilder(fresh_ids())
+    x = builder.input(F)
+    builder.close()
+    with pytest.raises(ExpiredTraceError):
+        builder.emit(Exp(), x)
+
+
+def test_a_decomposition_that_changes_the_type_is_named():
+    builder = GraphBuilder(fresh_ids())
+    x = builder.input(F)
+    y = builder.emit(Exp(), x)
+    graph = Graph("g", (NamedValue("x", x),), tuple(builder.operations), (NamedValue("y", y),))
+    with pytest.raises(MalformedGraphError, match=r"decomposition of exp: expected the type f64"):
+        rewrite(graph, lambda op: lambda o, t: t.sum(), fresh_ids())
+
+
+@pytest.mark.parametrize(
+    "rule", [lambda op, g, y, x: (g.sum(),), lambda op, g, y, x: (g, g), lambda op, g, y, x: ()]
+)
+def test_a_vjp_rule_that_gives_the_wrong_cotangents_is_named(rule):
+    from tinychain_compile.autodiff import ReverseModeEngine
+    from tinychain_compile.operators import Tanh
+    from tinychain_compile.tracing import FunctionTracer
+    from tinychain_compile.vjp_rules import VJP_RULES
+
+    ids = fresh_ids()
+    graph = FunctionTracer().trace_loss(lambda x: np.tanh(x).sum(), {"x": F}, ids)
+    engine = ReverseModeEngine({**VJP_RULES, Tanh: rule}, {})
+    with pytest.raises(MalformedGraphError, match="VJP rule of tanh") as caught:
+        engine.derive(graph, ["x"], ids=ids, seed_label="seed", on_disconnected="error")
+    assert "np.tanh(x)" in str(caught.value)
