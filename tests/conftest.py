@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+collect_ignore = ["golden/make_network_by_jax.py"]  # needs JAX, which tests do not
 settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("default")
 

@@ -12,6 +12,7 @@ from tinychain_compile.artifacts import (
     CompiledTrainingStep,
     CompileOptions,
     Declaration,
+    DependencyAnalysis,
     DerivativeProgram,
     LoweredProgram,
     ParameterCompilation,
@@ -20,10 +21,10 @@ from tinychain_compile.artifacts import (
     TracedUpdate,
 )
 from tinychain_compile.ir.dimensions import symbol_sources
-from tinychain_compile.ir.dtypes import F32, F64
+from tinychain_compile.ir.dtypes import F64
 from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.ir.verifier import verify
+from tinychain_compile.ir.verifier import Verifier
 from tinychain_compile.protocols import (
     BindInput,
     CapturePlanner,
@@ -48,12 +49,18 @@ CONTRACT_VERSION = "1"
 """The version of the record and of the contracts with handlers, hooks and optimizers."""
 
 
-class _Update(NamedTuple):
-    """What all parameters of one type share."""
+class _Compilation(NamedTuple):
+    """What one compilation carries from stage to stage."""
 
-    traced: TracedUpdate
-    legal: TracedUpdate
-    target: LoweringTarget
+    ids: IdSource
+    verifier: Verifier
+
+
+class _Program(NamedTuple):
+    """A program that is ready to be lowered, and the graph it came from."""
+
+    graph: Graph
+    to_lower: ProgramToLower
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,9 @@ class TrainingStepCompiler:
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
         )
-        ids = fresh_ids()
+        compilation = _Compilation(fresh_ids(), Verifier())
+        ids, verify = compilation.ids, compilation.verifier.verify
+
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         derivative = self.vjp_engine.derive(
@@ -127,59 +136,53 @@ class TrainingStepCompiler:
         )
         verify(derivative.graph)
         planned = self.capture_planner.plan(derivative, ids)
-        if planned is not derivative:
-            verify(planned.graph)
+        verify(planned.graph)
         captures = self.dependency_classifier.classify_derivative(planned)
         selected = self.dependency_classifier.select_forward(forward, captures)
-        traced = self._trace_updates(declaration, ids)
+        updates = self._trace_updates(declaration, compilation)
 
-        forward_target = self.lowerer.open_target()
-        derivative_target = self.lowerer.open_target()
-        legal_forward = self._legalized(selected, forward_target, ids)
-        legal_forward = self.pass_runner.run_graph(
-            legal_forward, forward_expansions, stage="forward"
-        )
-        legal_derivative = self._legalized_derivative(planned, derivative_target, ids)
-        legal_derivative = self.pass_runner.run_derivative(legal_derivative, derivative_expansions)
-        updates = {
-            type: self._legalized_update(update, update_expansions, ids)
-            for type, update in traced.items()
-        }
-
-        forward_program = self._to_lower("forward", legal_forward, forward_target)
-        derivative_program = ProgramToLower(
-            "derivative",
-            captures
-            if legal_derivative is planned
-            else self.dependency_classifier.classify_derivative(legal_derivative),
-            derivative_target,
+        forward_program = self._ready("forward", selected, forward_expansions, compilation)
+        legal_derivative, derivative_to_lower = self._ready_derivative(
+            planned, captures, derivative_expansions, compilation
         )
         update_programs = {
-            type: self._to_lower(f"update of {type}", update.legal.graph, update.target)
+            type: self._ready_update(type, update, update_expansions, compilation)
             for type, update in updates.items()
         }
-        self.lowerer.check_support([forward_program, derivative_program, *update_programs.values()])
-        lowered_forward = self.lowerer.lower(forward_program, bind_input)
-        lowered_derivative = self.lowerer.lower(derivative_program, bind_input)
+        self.lowerer.check_support(
+            [
+                forward_program.to_lower,
+                derivative_to_lower,
+                *(program.to_lower for program in update_programs.values()),
+            ]
+        )
+        lowered_forward = self.lowerer.lower(forward_program.to_lower, bind_input)
+        lowered_derivative = self.lowerer.lower(derivative_to_lower, bind_input)
         lowered_updates = {
-            type: self.lowerer.lower(program, bind_input)
+            type: self.lowerer.lower(program.to_lower, bind_input)
             for type, program in update_programs.items()
         }
 
         return CompiledTrainingStep(
             source_forward_graph=forward,
             source_derivative_program=derivative,
-            lowered_forward_graph=legal_forward,
+            lowered_forward_graph=forward_program.graph,
             lowered_derivative_program=legal_derivative,
             forward=lowered_forward,
             derivative=lowered_derivative,
             input_value_ids=MappingProxyType(forward.input_ids),
-            loss_value_id=legal_forward.outputs[0].value.id,
+            loss_value_id=lowered_forward.selected_outputs[0],
             forward_capture_value_ids=lowered_forward.selected_outputs[1:],
             seed_value_ids=(derivative.seed.value.id,),
             parameters=tuple(
-                _parameter_row(name, declaration, legal_derivative, updates, lowered_updates)
-                for name in declaration.parameters
+                _parameter_row(
+                    name,
+                    legal_derivative,
+                    updates[type],
+                    update_programs[type].graph,
+                    lowered_updates[type],
+                )
+                for name, type in _parameter_types(declaration)
             ),
             runtime_inputs=declaration.optimizer_inputs,
             symbol_sources=_symbol_sources(declaration.inputs),
@@ -219,84 +222,108 @@ class TrainingStepCompiler:
             CompilationError: Or the member of the family that says what is wrong.
         """
         types = self.declaration_checker.check_function(function, inputs=inputs)
-        ids = fresh_ids()
-        graph = self.tracer.trace_function(function, types, ids)
-        verify(graph)
-        target = self.lowerer.open_target()
-        legal = self.pass_runner.run_graph(
-            self._legalized(graph, target, ids), expansions, stage="function"
-        )
-        program = self._to_lower("function", legal, target)
-        self.lowerer.check_support([program])
+        compilation = _Compilation(fresh_ids(), Verifier())
+        graph = self.tracer.trace_function(function, types, compilation.ids)
+        compilation.verifier.verify(graph)
+        program = self._ready("function", graph, expansions, compilation)
+        self.lowerer.check_support([program.to_lower])
         return CompiledFunction(
             source_graph=graph,
-            lowered_graph=legal,
-            program=self.lowerer.lower(program, bind_input),
+            lowered_graph=program.graph,
+            program=self.lowerer.lower(program.to_lower, bind_input),
             input_value_ids=MappingProxyType(graph.input_ids),
-            output_value_ids=MappingProxyType(legal.output_ids),
+            output_value_ids=MappingProxyType(program.graph.output_ids),
             symbol_sources=_symbol_sources(types),
         )
 
     def _trace_updates(
-        self, declaration: Declaration, ids: IdSource
+        self, declaration: Declaration, compilation: _Compilation
     ) -> Mapping[TensorType, TracedUpdate]:
         """Trace the update once for each type that a parameter has."""
         updates: dict[TensorType, TracedUpdate] = {}
-        for name in declaration.parameters:
-            type = declaration.inputs[name]
+        for _, type in _parameter_types(declaration):
             if type not in updates:
-                scalar = TensorType(F64 if type.dtype == F64 else F32, ())
+                scalar = _F64_SCALAR if type.dtype == F64 else _F32_SCALAR
                 updates[type] = self.optimizer_tracer.trace(
                     declaration.update,
                     parameter=type,
                     gradient=type,
                     optimizer_inputs={item.name: scalar for item in declaration.optimizer_inputs},
-                    ids=ids,
+                    ids=compilation.ids,
                 )
-                verify(updates[type].graph)
+                compilation.verifier.verify(updates[type].graph)
         return updates
 
-    def _legalized_update(
-        self, update: TracedUpdate, passes: Sequence[Pass[TracedUpdate]], ids: IdSource
-    ) -> _Update:
+    def _ready(
+        self, name: str, graph: Graph, passes: Sequence[Pass[Graph]], compilation: _Compilation
+    ) -> _Program:
+        """Legalize a graph for a target of its own, run the caller's passes, and analyse it."""
         target = self.lowerer.open_target()
-        legal = TracedUpdate(self._legalized(update.graph, target, ids))
-        return _Update(update, self.pass_runner.run_update(legal, passes), target)
+        legal = self._legalized(graph, target, compilation)
+        legal = self.pass_runner.run_graph(legal, passes, stage=name)
+        analysis = self.dependency_classifier.classify(legal)
+        return _Program(legal, ProgramToLower(name, analysis, target))
 
-    def _legalized(self, graph: Graph, target: LoweringTarget, ids: IdSource) -> Graph:
-        legal = self.legalizer.legalize(graph, target.handlers, ids)
-        if legal is not graph:
-            verify(legal)
+    def _ready_derivative(
+        self,
+        program: DerivativeProgram,
+        analysis: DependencyAnalysis,
+        passes: Sequence[Pass[DerivativeProgram]],
+        compilation: _Compilation,
+    ) -> tuple[DerivativeProgram, ProgramToLower]:
+        """Do the same for the derivative, whose analysis holds for as long as nothing changes."""
+        target = self.lowerer.open_target()
+        graph = self._legalized(program.graph, target, compilation)
+        legal = program if graph is program.graph else program.with_graph(graph)
+        legal = self.pass_runner.run_derivative(legal, passes)
+        if legal is not program:
+            analysis = self.dependency_classifier.classify_derivative(legal)
+        return legal, ProgramToLower("derivative", analysis, target)
+
+    def _ready_update(
+        self,
+        type: TensorType,
+        update: TracedUpdate,
+        passes: Sequence[Pass[TracedUpdate]],
+        compilation: _Compilation,
+    ) -> _Program:
+        """Do the same for an update."""
+        target = self.lowerer.open_target()
+        legal = TracedUpdate(self._legalized(update.graph, target, compilation))
+        graph = self.pass_runner.run_update(legal, passes).graph
+        analysis = self.dependency_classifier.classify(graph)
+        return _Program(graph, ProgramToLower(f"update of {type}", analysis, target))
+
+    def _legalized(self, graph: Graph, target: LoweringTarget, compilation: _Compilation) -> Graph:
+        legal = self.legalizer.legalize(graph, target.handlers, compilation.ids)
+        compilation.verifier.verify(legal)
         return legal
 
-    def _legalized_derivative(
-        self, program: DerivativeProgram, target: LoweringTarget, ids: IdSource
-    ) -> DerivativeProgram:
-        legal = self._legalized(program.graph, target, ids)
-        return program if legal is program.graph else program.with_graph(legal)
 
-    def _to_lower(self, name: str, graph: Graph, target: LoweringTarget) -> ProgramToLower:
-        return ProgramToLower(name, self.dependency_classifier.classify(graph), target)
+_F32_SCALAR, _F64_SCALAR = TensorType("f32", ()), TensorType("f64", ())
+"""The type of a runtime scalar: f64 beside f64 parameters, else f32, never f16 or bf16."""
+
+
+def _parameter_types(declaration: Declaration) -> list[tuple[str, TensorType]]:
+    return [(name, declaration.inputs[name]) for name in declaration.parameters]
 
 
 def _parameter_row(
     name: str,
-    declaration: Declaration,
     derivative: DerivativeProgram,
-    updates: Mapping[TensorType, _Update],
-    lowered: Mapping[TensorType, LoweredProgram],
+    source: TracedUpdate,
+    legal: Graph,
+    lowered: LoweredProgram,
 ) -> ParameterCompilation:
-    type = declaration.inputs[name]
-    update = updates[type]
     return ParameterCompilation(
         name=name,
         value_id=derivative.forward.input(name).id,
         gradient_value_id=derivative.graph.output(name).id,
-        source_update_graph=update.traced.graph,
-        lowered_update_graph=update.legal.graph,
-        update=lowered[type],
-        update_input_value_ids=MappingProxyType(update.legal.input_value_ids),
-        updated_parameter_value_id=update.legal.updated_parameter_id,
+        source_update_graph=source.graph,
+        lowered_update_graph=legal,
+        update=lowered,
+        update_input_value_ids=MappingProxyType(legal.input_ids),
+        updated_parameter_value_id=lowered.selected_outputs[0],
     )
 
 

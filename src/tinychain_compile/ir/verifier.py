@@ -22,44 +22,67 @@ def verify(graph: Graph) -> None:
     Raises:
         MalformedGraphError: Or the member of its family that names the broken invariant.
     """
-    known: set[Value] = set()
-    ids: set[str] = set()
-    _check_names(graph, "input", [name for name, _ in graph.inputs])
-    _check_names(graph, "output", [name for name, _ in graph.outputs])
-    for name, value in graph.inputs:
-        if value.id in ids:
-            raise AmbiguousProducerError(
-                f"{graph.name}: input {name!r}", expected="an id of its own", got=value.id
-            )
-        known.add(value)
-        ids.add(value.id)
-    for operation in graph.operations:
-        if not known.issuperset(operation.inputs):
-            missing = next(value for value in operation.inputs if value not in known)
-            raise MissingDependencyError(
-                f"{graph.name}: operand {missing.id} of {operation!r}",
-                expected="an input of the graph, or a value made by an earlier operation",
-                location=operation.origin,
-            )
-        output = operation.output
-        if output.id in ids:
-            raise AmbiguousProducerError(
-                f"{graph.name}: {output.id}",
-                expected="one producer",
-                got=f"a second one, {operation!r}",
-                location=operation.origin,
-            )
-        if _inferred(graph, operation) != output.type:
-            raise _wrong_type(graph, operation)
-        known.add(output)
-        ids.add(output.id)
-    for name, value in graph.outputs:
-        if value not in known:
-            raise InvalidOutputError(
-                f"{graph.name}: output {name!r}",
-                expected="a value of the graph",
-                got=f"{value!r}, which the graph does not have",
-            )
+    Verifier().verify(graph)
+
+
+class Verifier:
+    """Verifies the graphs of one compilation, and infers the type of each operation once.
+
+    An operation is frozen, so a type that was right stays right, in whichever graph it stands.
+    """
+
+    def __init__(self) -> None:
+        self._typed: set[Operation] = set()
+
+    def verify(self, graph: Graph) -> None:
+        """Check every invariant of a graph; see the function of this name."""
+        typed = self._typed
+        known: set[Value] = set()
+        ids: set[str] = set()
+        _check_names(graph, "input", [name for name, _ in graph.inputs])
+        _check_names(graph, "output", [name for name, _ in graph.outputs])
+        for name, value in graph.inputs:
+            if value.id in ids:
+                raise AmbiguousProducerError(
+                    f"{graph.name}: input {name!r}", expected="an id of its own", got=value.id
+                )
+            known.add(value)
+            ids.add(value.id)
+        for operation in graph.operations:
+            if not known.issuperset(operation.inputs):
+                raise _missing_operand(graph, operation, known)
+            output = operation.output
+            if output.id in ids:
+                raise AmbiguousProducerError(
+                    f"{graph.name}: {output.id}",
+                    expected="one producer",
+                    got=f"a second one, {operation!r}",
+                    location=operation.origin,
+                )
+            if operation not in typed:
+                if _inferred(graph, operation) != output.type:
+                    raise _wrong_type(graph, operation)
+                typed.add(operation)
+            known.add(output)
+            ids.add(output.id)
+        for name, value in graph.outputs:
+            if value not in known:
+                raise InvalidOutputError(
+                    f"{graph.name}: output {name!r}",
+                    expected="a value of the graph",
+                    got=f"{value!r}, which the graph does not have",
+                )
+
+
+def _missing_operand(
+    graph: Graph, operation: Operation, known: set[Value]
+) -> MissingDependencyError:
+    missing = next(value for value in operation.inputs if value not in known)
+    return MissingDependencyError(
+        f"{graph.name}: operand {missing.id} of {operation!r}",
+        expected="an input of the graph, or a value made by an earlier operation",
+        location=operation.origin,
+    )
 
 
 def _inferred(graph: Graph, operation: Operation) -> TensorType:
