@@ -220,16 +220,24 @@ class LoweredOperation(NamedTuple):
     Attributes:
         output_value_id: The id of the value that is computed.
         value: The target value.
-        source_node_ids: The operations it stands for, in schedule order.
-        source_operators: Their operator classes.
+        sources: The operations it stands for, in schedule order.
         is_fused: Whether a fusion hook made it.
     """
 
     output_value_id: str
     value: TargetValue
-    source_node_ids: tuple[str, ...]
-    source_operators: tuple[type[Operator], ...]
+    sources: tuple[Operation, ...]
     is_fused: bool
+
+    @property
+    def source_node_ids(self) -> tuple[str, ...]:
+        """The ids of the operations it stands for."""
+        return tuple([operation.id for operation in self.sources])
+
+    @property
+    def source_operators(self) -> tuple[type[Operator], ...]:
+        """The operator classes of the operations it stands for."""
+        return tuple([type(operation.operator) for operation in self.sources])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

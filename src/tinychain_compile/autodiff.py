@@ -107,7 +107,7 @@ class ReverseModeEngine:
             for value, cotangent in zip(operation.inputs, results, strict=True):
                 if cotangent is None:
                     continue
-                if cotangent.type != value.type:
+                if cotangent.type is not value.type and cotangent.type != value.type:
                     raise _wrong_results(operation, results)
                 if value in active:
                     known = cotangents.get(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from tinychain_compile.artifacts import (
     DependencyAnalysis,
@@ -62,17 +61,16 @@ def _analyse(
     selected = [value for _, value in graph.outputs] if outputs is None else list(outputs)
     schedule = late_schedule(graph, selected)
     local = {operation.output for operation in schedule}
-    free = {
-        value.id: value
-        for value in chain(selected, *(operation.inputs for operation in schedule))
-        if value not in local
-    }
+    free = {value.id: value for value in selected if value not in local}
+    for operation in schedule:
+        if not local.issuperset(operation.inputs):
+            free.update((value.id, value) for value in operation.inputs if value not in local)
     _check_free(graph, free, selected)
     rows = [
         _row(value, provenance)
         for provenance, values in origins
         for value in values
-        if free.pop(value.id, None) is not None
+        if free and free.pop(value.id, None) is not None
     ]
     if free:
         lost = next(iter(free.values()))

@@ -230,6 +230,8 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
     if is_scalar(condition):
         condition = context.literal(condition, BOOL)
     chooser = context.lift(condition)
+    if chooser.shape == a.shape:
+        return chooser.emit(Where(), a, b)
     shape = broadcast_shapes(chooser.shape, a.shape)
     return chooser.broadcast_to(shape).emit(Where(), a.broadcast_to(shape), b.broadcast_to(shape))
 

@@ -22,9 +22,9 @@ from tinychain_compile.artifacts import (
     ValueDependency,
 )
 from tinychain_compile.ir.dtypes import Array
-from tinychain_compile.ir.graph import Graph, IdSource, Value
+from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.ir.origin import Origin, SourceLine, source_line
+from tinychain_compile.ir.origin import SourceLine, source_line
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.tensor import Tensor
 
@@ -40,36 +40,59 @@ class OperationContext(NamedTuple):
     """One operation, as its handler sees it.
 
     Attributes:
-        node_id: The operation's id, unique in the compilation.
-        operator: The operator with its attributes.
-        input_value_ids: The operands' ids; an operand used twice stands twice.
-        inputs: The operands' target values.
-        input_typespecs: The operands' types.
-        input_provenance: Where each operand comes from.
-        output_value_id: The id of the output.
-        output_typespec: The type of the output.
-        origin: Where the operation comes from.
+        operation: The operation itself.
+        inputs: The operands' target values; an operand used twice stands twice.
+        provenance_by_id: Where each value of the program comes from, read-only.
     """
 
-    node_id: str
-    operator: Operator
-    input_value_ids: tuple[str, ...]
+    operation: Operation
     inputs: tuple[TargetValue, ...]
-    input_typespecs: tuple[TensorType, ...]
-    input_provenance: tuple[Provenance, ...]
-    output_value_id: str
-    output_typespec: TensorType
-    origin: Origin | None
+    provenance_by_id: Mapping[str, Provenance]
+
+    @property
+    def node_id(self) -> str:
+        """The operation's id, unique in the compilation."""
+        return self.operation.id
+
+    @property
+    def operator(self) -> Operator:
+        """The operator with its attributes."""
+        return self.operation.operator
 
     @property
     def op_params(self) -> Mapping[str, object]:
         """The operator's attributes by name, read-only."""
-        return self.operator.params
+        return self.operation.operator.params
+
+    @property
+    def input_value_ids(self) -> tuple[str, ...]:
+        """The operands' ids; an operand used twice stands twice."""
+        return tuple([value.id for value in self.operation.inputs])
+
+    @property
+    def input_typespecs(self) -> tuple[TensorType, ...]:
+        """The operands' types."""
+        return tuple([value.type for value in self.operation.inputs])
+
+    @property
+    def input_provenance(self) -> tuple[Provenance, ...]:
+        """Where each operand comes from."""
+        return tuple([self.provenance_by_id[value.id] for value in self.operation.inputs])
+
+    @property
+    def output_value_id(self) -> str:
+        """The id of the output."""
+        return self.operation.output.id
+
+    @property
+    def output_typespec(self) -> TensorType:
+        """The type of the output."""
+        return self.operation.output.type
 
     @property
     def source(self) -> SourceLine | None:
         """The user's line that the operation comes from."""
-        return source_line(self.origin)
+        return source_line(self.operation.origin)
 
 
 class OperationHandler(Protocol):

@@ -196,8 +196,10 @@ class Tensor:
 
     def binary(self, operator: Operator, other: object) -> Self:
         """Append a binary operator after the operands have met."""
-        if isinstance(other, Tensor) and other._value.type == self._value.type:
-            return self.emit(operator, other)
+        if isinstance(other, Tensor):
+            mine, theirs = self._value.type, other._value.type
+            if mine is theirs or mine == theirs:
+                return self.emit(operator, other)
         left, right = self.meet(other)
         return left.emit(operator, right)
 

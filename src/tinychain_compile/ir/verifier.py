@@ -60,7 +60,8 @@ class Verifier:
                     location=operation.origin,
                 )
             if operation not in typed:
-                if _inferred(graph, operation) != output.type:
+                inferred = _inferred(graph, operation)
+                if inferred is not output.type and inferred != output.type:
                     raise _wrong_type(graph, operation)
                 typed.add(operation)
             known.add(output)

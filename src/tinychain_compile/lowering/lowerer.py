@@ -97,14 +97,15 @@ class _Lowering:
         self._program = program
         self._bind_input = bind_input
         self._values: dict[str, TargetValue] = {}
-        self._provenance: dict[str, Provenance] = {}
+        self._provenance = MappingProxyType(
+            {row.value_id: row.provenance for row in program.analysis.dependencies}
+        )
         self._lowered: list[LoweredOperation] = []
 
     def run(self) -> LoweredProgram:
         analysis = self._program.analysis
         local = Provenance.LOCAL_VALUE
         for row in analysis.dependencies:
-            self._provenance[row.value_id] = row.provenance
             if row.provenance is not local:
                 self._values[row.value_id] = self._bound(row)
         if isinstance(self._program.target.fusion, NoFusion):
@@ -155,31 +156,14 @@ class _Lowering:
             claimed.update(operations[1:])
             self._values[output.id] = result.value
             self._lowered.append(
-                LoweredOperation(
-                    output.id,
-                    result.value,
-                    tuple(op.id for op in operations),
-                    tuple(type(op.operator) for op in operations),
-                    is_fused=True,
-                )
+                LoweredOperation(output.id, result.value, operations, is_fused=True)
             )
 
     def _lower_one(self, operation: Operation) -> None:
-        operator, output = operation.operator, operation.output
-        ids = tuple([value.id for value in operation.inputs])
-        values, provenance = self._values, self._provenance
-        output_id = output.id
-        context = OperationContext(
-            operation.id,
-            operator,
-            ids,
-            tuple([values[i] for i in ids]),
-            tuple([value.type for value in operation.inputs]),
-            tuple([provenance[i] for i in ids]),
-            output_id,
-            output.type,
-            operation.origin,
-        )
+        values = self._values
+        operator, output_id = operation.operator, operation.output.id
+        operands = tuple([values[value.id] for value in operation.inputs])
+        context = OperationContext(operation, operands, self._provenance)
         try:
             value = self._program.target.handlers.lookup(operator).lower(context)
         except CompilationError:
@@ -200,8 +184,7 @@ class _Lowering:
                 hint="Return what the operation becomes on the target.",
             )
         values[output_id] = value
-        lowered = LoweredOperation(output_id, value, (operation.id,), (type(operator),), False)
-        self._lowered.append(lowered)
+        self._lowered.append(LoweredOperation(output_id, value, (operation,), is_fused=False))
 
     def _value_of(self, value_id: str) -> TargetValue:
         """Return a target value that exists already, for a fusion hook."""
