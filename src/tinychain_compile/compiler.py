@@ -24,7 +24,7 @@ from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F64
 from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.ir.verifier import Verifier
+from tinychain_compile.ir.verifier import verify
 from tinychain_compile.protocols import (
     BindInput,
     CapturePlanner,
@@ -47,13 +47,6 @@ from tinychain_compile.tensor import Tensor
 
 CONTRACT_VERSION = "1"
 """The version of the record and of the contracts with handlers, hooks and optimizers."""
-
-
-class _Compilation(NamedTuple):
-    """What one compilation carries from stage to stage."""
-
-    ids: IdSource
-    verifier: Verifier
 
 
 class _Program(NamedTuple):
@@ -122,9 +115,7 @@ class TrainingStepCompiler:
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
         )
-        compilation = _Compilation(fresh_ids(), Verifier())
-        ids, verify = compilation.ids, compilation.verifier.verify
-
+        ids = fresh_ids()
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         derivative = self.vjp_engine.derive(
@@ -139,14 +130,14 @@ class TrainingStepCompiler:
         verify(planned.graph)
         captures = self.dependency_classifier.classify_derivative(planned)
         selected = self.dependency_classifier.select_forward(forward, captures)
-        updates = self._trace_updates(declaration, compilation)
+        updates = self._trace_updates(declaration, ids)
 
-        forward_program = self._ready("forward", selected, forward_expansions, compilation)
+        forward_program = self._ready("forward", selected, forward_expansions, ids)
         legal_derivative, derivative_to_lower = self._ready_derivative(
-            planned, captures, derivative_expansions, compilation
+            planned, captures, derivative_expansions, ids
         )
         update_programs = {
-            type: self._ready_update(type, update, update_expansions, compilation)
+            type: self._ready_update(type, update, update_expansions, ids)
             for type, update in updates.items()
         }
         self.lowerer.check_support(
@@ -222,10 +213,10 @@ class TrainingStepCompiler:
             CompilationError: Or the member of the family that says what is wrong.
         """
         types = self.declaration_checker.check_function(function, inputs=inputs)
-        compilation = _Compilation(fresh_ids(), Verifier())
-        graph = self.tracer.trace_function(function, types, compilation.ids)
-        compilation.verifier.verify(graph)
-        program = self._ready("function", graph, expansions, compilation)
+        ids = fresh_ids()
+        graph = self.tracer.trace_function(function, types, ids)
+        verify(graph)
+        program = self._ready("function", graph, expansions, ids)
         self.lowerer.check_support([program.to_lower])
         return CompiledFunction(
             source_graph=graph,
@@ -237,7 +228,7 @@ class TrainingStepCompiler:
         )
 
     def _trace_updates(
-        self, declaration: Declaration, compilation: _Compilation
+        self, declaration: Declaration, ids: IdSource
     ) -> Mapping[TensorType, TracedUpdate]:
         """Trace the update once for each type that a parameter has."""
         updates: dict[TensorType, TracedUpdate] = {}
@@ -249,17 +240,17 @@ class TrainingStepCompiler:
                     parameter=type,
                     gradient=type,
                     optimizer_inputs={item.name: scalar for item in declaration.optimizer_inputs},
-                    ids=compilation.ids,
+                    ids=ids,
                 )
-                compilation.verifier.verify(updates[type].graph)
+                verify(updates[type].graph)
         return updates
 
     def _ready(
-        self, name: str, graph: Graph, passes: Sequence[Pass[Graph]], compilation: _Compilation
+        self, name: str, graph: Graph, passes: Sequence[Pass[Graph]], ids: IdSource
     ) -> _Program:
         """Legalize a graph for a target of its own, run the caller's passes, and analyse it."""
         target = self.lowerer.open_target()
-        legal = self._legalized(graph, target, compilation)
+        legal = self._legalized(graph, target, ids)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
         analysis = self.dependency_classifier.classify(legal)
         return _Program(legal, ProgramToLower(name, analysis, target))
@@ -269,11 +260,11 @@ class TrainingStepCompiler:
         program: DerivativeProgram,
         analysis: DependencyAnalysis,
         passes: Sequence[Pass[DerivativeProgram]],
-        compilation: _Compilation,
+        ids: IdSource,
     ) -> tuple[DerivativeProgram, ProgramToLower]:
         """Do the same for the derivative, whose analysis holds for as long as nothing changes."""
         target = self.lowerer.open_target()
-        graph = self._legalized(program.graph, target, compilation)
+        graph = self._legalized(program.graph, target, ids)
         legal = program if graph is program.graph else program.with_graph(graph)
         legal = self.pass_runner.run_derivative(legal, passes)
         if legal is not program:
@@ -285,18 +276,18 @@ class TrainingStepCompiler:
         type: TensorType,
         update: TracedUpdate,
         passes: Sequence[Pass[TracedUpdate]],
-        compilation: _Compilation,
+        ids: IdSource,
     ) -> _Program:
         """Do the same for an update."""
         target = self.lowerer.open_target()
-        legal = TracedUpdate(self._legalized(update.graph, target, compilation))
+        legal = TracedUpdate(self._legalized(update.graph, target, ids))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)
         return _Program(graph, ProgramToLower(f"update of {type}", analysis, target))
 
-    def _legalized(self, graph: Graph, target: LoweringTarget, compilation: _Compilation) -> Graph:
-        legal = self.legalizer.legalize(graph, target.handlers, compilation.ids)
-        compilation.verifier.verify(legal)
+    def _legalized(self, graph: Graph, target: LoweringTarget, ids: IdSource) -> Graph:
+        legal = self.legalizer.legalize(graph, target.handlers, ids)
+        verify(legal)
         return legal
 
 

@@ -12,6 +12,7 @@ from tinychain_compile import Graph, TensorType, fingerprint, print_graph, resol
 from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import (
     AmbiguousProducerError,
+    DtypeMismatchError,
     InvalidOutputError,
     MalformedGraphError,
     MissingDependencyError,
@@ -142,27 +143,20 @@ def test_the_verifier_accepts_what_the_builder_made():
             lambda g: changed(g, outputs=(NamedValue("z", Value("v99", TensorType("f64", (3,)))),)),
             InvalidOutputError,
         ),
-        (
-            lambda g: changed(
-                g,
-                operations=(Operation(Neg(), (g.inputs[0].value,), TensorType("f32", (3,)), "v7"),),
-                outputs=(),
-            ),
-            MalformedGraphError,
-        ),
-        (
-            lambda g: changed(
-                g,
-                operations=(Operation(Add(), (g.inputs[0].value,), g.inputs[0].value.type, "v7"),),
-                outputs=(),
-            ),
-            MalformedGraphError,
-        ),
     ],
 )
 def test_the_verifier_names_what_is_broken(broken, error):
     with pytest.raises(error, match="g: "):
         verify(broken(small()))
+
+
+def test_an_ill_typed_operation_cannot_be_made():
+    x = Value("v0", TensorType("f64", (3,)))
+    assert Operation(Neg(), (x,), "v1").output.type == x.type
+    with pytest.raises(DtypeMismatchError):
+        Operation(Neg(), (Value("v0", TensorType("bool", (3,))),), "v1")
+    with pytest.raises(TypeError):
+        Operation(Add(), (x,), "v1")
 
 
 def test_things_say_what_they_are():

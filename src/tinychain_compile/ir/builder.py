@@ -1,4 +1,4 @@
-"""The way to make operations: infers types, numbers values, records where each comes from."""
+"""The way to write a program: appends operations, gives ids, records where each comes from."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ class GraphBuilder:
                 hint="Do not keep traced tensors beyond the function that was traced; "
                 "return what you need from it.",
             )
-        type = operator.infer(*[value.type for value in inputs])
         origin = self.origin or calling_line()
-        operation = Operation(operator, inputs, type, next(self._ids), origin)
+        operation = Operation(operator, inputs, next(self._ids), origin)
         self.operations.append(operation)
         return operation.output
 

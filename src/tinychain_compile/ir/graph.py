@@ -48,12 +48,16 @@ class Value(Frozen):
 class Operation(Frozen):
     """One use of an operator: from input values to one output value, which it makes.
 
+    The output has the type that the operator infers, so an ill-typed operation cannot exist.
+
     Args:
         operator: The operator with its attributes.
         inputs: The operands; one used twice stands twice.
-        type: The type of the output.
         output_id: The id of the output.
         origin: Where the operation comes from.
+
+    Raises:
+        CompilationError: The operands do not fit the operator.
     """
 
     __slots__ = ("inputs", "operator", "origin", "output")
@@ -67,12 +71,12 @@ class Operation(Frozen):
         self,
         operator: Operator,
         inputs: tuple[Value, ...],
-        type: TensorType,
         output_id: str,
         origin: Origin | None = None,
     ) -> None:
         assign(self, "operator", operator)
         assign(self, "inputs", inputs)
+        type = operator.infer(*[value.type for value in inputs])
         assign(self, "output", Value(output_id, type, self))
         assign(self, "origin", origin)
 

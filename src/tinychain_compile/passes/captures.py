@@ -53,9 +53,7 @@ def _remake(
         if isinstance(operation.operator, StopGradient):
             copies[operation.output] = inputs[0]
             continue
-        copy = Operation(
-            operation.operator, inputs, operation.output.type, next(ids), operation.origin
-        )
+        copy = Operation(operation.operator, inputs, next(ids), operation.origin)
         copies[operation.output] = copy.output
         remade.append(copy)
 
@@ -68,7 +66,6 @@ def _reconnected(operation: Operation, copies: dict[Value, Value]) -> Operation:
     moved = Operation(
         operation.operator,
         tuple([copies.get(value, value) for value in operation.inputs]),
-        output.type,
         output.id,
         operation.origin,
     )

@@ -84,7 +84,7 @@ class _Rewriting:
         output = operation.output
         new_id = self._id_of.pop(output, output.id)
         if inputs != operation.inputs or new_id != output.id:
-            operation = Operation(operation.operator, inputs, output.type, new_id, operation.origin)
+            operation = Operation(operation.operator, inputs, new_id, operation.origin)
             self._moved[output] = operation.output
         self._done.append(operation)
 
