@@ -14,7 +14,6 @@ from tinychain_compile.artifacts import (
     Declaration,
     DependencyAnalysis,
     DerivativeProgram,
-    LoweredProgram,
     ParameterCompilation,
     RuntimeInput,
     StepProvenance,
@@ -127,7 +126,8 @@ class TrainingStepCompiler:
         )
         verify(derivative.graph)
         planned = self.capture_planner.plan(derivative, ids)
-        verify(planned.graph)
+        if planned is not derivative:
+            verify(planned.graph)
         captures = self.dependency_classifier.classify_derivative(planned)
         selected = self.dependency_classifier.select_forward(forward, captures)
         updates = self._trace_updates(declaration, ids)
@@ -154,6 +154,7 @@ class TrainingStepCompiler:
             for type, program in update_programs.items()
         }
 
+        value_ids, gradient_ids = forward.input_ids, legal_derivative.graph.output_ids
         return CompiledTrainingStep(
             source_forward_graph=forward,
             source_derivative_program=derivative,
@@ -161,17 +162,20 @@ class TrainingStepCompiler:
             lowered_derivative_program=legal_derivative,
             forward=lowered_forward,
             derivative=lowered_derivative,
-            input_value_ids=MappingProxyType(forward.input_ids),
+            input_value_ids=MappingProxyType(value_ids),
             loss_value_id=lowered_forward.selected_outputs[0],
             forward_capture_value_ids=lowered_forward.selected_outputs[1:],
             seed_value_ids=(derivative.seed.value.id,),
             parameters=tuple(
-                _parameter_row(
-                    name,
-                    legal_derivative,
-                    updates[type],
-                    update_programs[type].graph,
-                    lowered_updates[type],
+                ParameterCompilation(
+                    name=name,
+                    value_id=value_ids[name],
+                    gradient_value_id=gradient_ids[name],
+                    source_update_graph=updates[type].graph,
+                    lowered_update_graph=update_programs[type].graph,
+                    update=lowered_updates[type],
+                    update_input_value_ids=MappingProxyType(update_programs[type].graph.input_ids),
+                    updated_parameter_value_id=lowered_updates[type].selected_outputs[0],
                 )
                 for name, type in _parameter_types(declaration)
             ),
@@ -287,7 +291,8 @@ class TrainingStepCompiler:
 
     def _legalized(self, graph: Graph, target: LoweringTarget, ids: IdSource) -> Graph:
         legal = self.legalizer.legalize(graph, target.handlers, ids)
-        verify(legal)
+        if legal is not graph:
+            verify(legal)
         return legal
 
 
@@ -297,25 +302,6 @@ _F32_SCALAR, _F64_SCALAR = TensorType("f32", ()), TensorType("f64", ())
 
 def _parameter_types(declaration: Declaration) -> list[tuple[str, TensorType]]:
     return [(name, declaration.inputs[name]) for name in declaration.parameters]
-
-
-def _parameter_row(
-    name: str,
-    derivative: DerivativeProgram,
-    source: TracedUpdate,
-    legal: Graph,
-    lowered: LoweredProgram,
-) -> ParameterCompilation:
-    return ParameterCompilation(
-        name=name,
-        value_id=derivative.forward.input(name).id,
-        gradient_value_id=derivative.graph.output(name).id,
-        source_update_graph=source.graph,
-        lowered_update_graph=legal,
-        update=lowered,
-        update_input_value_ids=MappingProxyType(legal.input_ids),
-        updated_parameter_value_id=lowered.selected_outputs[0],
-    )
 
 
 def _symbol_sources(types: Mapping[str, TensorType]) -> Mapping[str, tuple[str, int]]:

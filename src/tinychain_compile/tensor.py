@@ -186,12 +186,12 @@ class Tensor:
         if is_scalar(other):
             return self, self.literal(other).broadcast_to(self.shape)
         left, right = self, self.lift(other)
-        left_type, right_type = left.type, right.type
-        if left_type != right_type:
-            dtype = promote(left_type.dtype, right_type.dtype)
-            shape = broadcast_shapes(left_type.shape, right_type.shape)
-            left = left.astype(dtype).broadcast_to(shape)
-            right = right.astype(dtype).broadcast_to(shape)
+        if left.dtype is not right.dtype:
+            dtype = promote(left.dtype, right.dtype)
+            left, right = left.astype(dtype), right.astype(dtype)
+        if left.shape != right.shape:
+            shape = broadcast_shapes(left.shape, right.shape)
+            left, right = left.broadcast_to(shape), right.broadcast_to(shape)
         return left, right
 
     def binary(self, operator: Operator, other: object) -> Self:
@@ -288,8 +288,11 @@ class Tensor:
                 got=f"{a.type} @ {b.type}",
                 hint="Use * for a scalar.",
             )
-        dtype = promote(a.dtype, b.dtype)
-        a, b = a.astype(dtype), b.astype(dtype)
+        if a.dtype is not b.dtype:
+            dtype = promote(a.dtype, b.dtype)
+            a, b = a.astype(dtype), b.astype(dtype)
+        if a.ndim == b.ndim == 2:
+            return a.emit(MatMul(), b)
         is_row, is_column = a.ndim == 1, b.ndim == 1
         a = a.reshape((1, *a.shape)) if is_row else a
         b = b.reshape((*b.shape, 1)) if is_column else b
@@ -523,6 +526,8 @@ def _can_hold(dtype: DType, value: float) -> bool:
 
     A float too large for a floating dtype becomes infinite, as in NumPy.
     """
+    if type(value) is float:
+        return dtype in FLOATING
     own: DType = np.asarray(value).dtype
     if own == BOOL:
         return True
@@ -544,8 +549,8 @@ def _flattened(shape: tuple[Dimension | Sequence[Dimension], ...]) -> Shape:
     """Return ``(2, 3)`` for both ``(2, 3)`` and ``((2, 3),)``."""
     flat: list[Dimension] = []
     for size in shape:
-        if isinstance(size, Sequence):
-            flat.extend(_size(d) for d in size)
+        if isinstance(size, (tuple, list)):
+            flat.extend([d if type(d) is int else _size(d) for d in size])
         else:
             flat.append(_size(size))
     return tuple(flat)

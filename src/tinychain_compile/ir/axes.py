@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import index
 from typing import SupportsIndex, TypeAlias, cast
 
@@ -10,7 +9,7 @@ from tinychain_compile.errors import BroadcastShapeError, ReductionError, ShapeM
 from tinychain_compile.ir.dimensions import Dimension, Shape
 from tinychain_compile.ir.types import TensorType
 
-Axes: TypeAlias = int | Sequence[int] | None
+Axes: TypeAlias = int | tuple[int, ...] | list[int] | None
 """One axis, several, or all; negative ones count from the end."""
 
 
@@ -20,8 +19,10 @@ def broadcast_shapes(left: Shape, right: Shape) -> Shape:
     Raises:
         BroadcastShapeError: Two sizes differ and neither is 1.
     """
-    if left == right:
+    if left == right or not right:
         return left
+    if not left:
+        return right
     rank = max(len(left), len(right))
     padded_left = (1,) * (rank - len(left)) + left
     padded_right = (1,) * (rank - len(right)) + right
@@ -67,8 +68,9 @@ def normalize_axes(axis: Axes, of: TensorType) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(of.rank))
-    given = axis if isinstance(axis, Sequence) else (axis,)
-    axes = [normalize_axis(a, of) for a in given]
+    if not isinstance(axis, (tuple, list)):
+        return (normalize_axis(axis, of),)
+    axes = [normalize_axis(a, of) for a in axis]
     if len(set(axes)) != len(axes):
         raise ReductionError("axis", expected="each axis once", got=repr(axis))
     return tuple(sorted(axes))

@@ -53,6 +53,10 @@ def as_dtype(value: object) -> DType:
     Raises:
         DtypeMismatchError: Nothing in the list of dtypes is meant.
     """
+    if isinstance(value, np.dtype):
+        known = _CANONICAL.get(value)  # pyright: ignore[reportUnknownArgumentType]
+        if known is not None:
+            return known
     if isinstance(value, str) and value in _DTYPE_BY_NAME:
         return _DTYPE_BY_NAME[value]
     if value == "bfloat16":
@@ -65,7 +69,7 @@ def as_dtype(value: object) -> DType:
         raise DtypeMismatchError(
             "dtype",
             expected=f"one of {', '.join(_DTYPE_BY_NAME)}",
-            got=repr(value),
+            got=f"{value!r}",
             hint="Convert the array with .astype(...) or declare another dtype.",
         )
     return _CANONICAL[dtype]
