@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from tinychain_compile.artifacts import DerivativeProgram, TracedUpdate
@@ -13,61 +13,53 @@ from tinychain_compile.protocols import Artifact, Pass, pass_label
 
 
 class CheckedPassRunner:
-    """After each pass: a well-formed artifact with its inputs, outputs, captures and seed."""
+    """After each pass: a well-formed artifact with its inputs, outputs, captures and seed.
+
+    Without passes, the very same object comes out. A failure names the pass and its position.
+    """
 
     def run_graph(self, graph: Graph, passes: Sequence[Pass[Graph]], *, stage: str) -> Graph:
-        """Return the graph after the passes; without passes, this very object.
+        """Return the graph after the passes.
 
         Raises:
-            PassContractError: Naming the pass and its position.
+            PassContractError: A pass raised, or its result is malformed or has another interface.
         """
-        for position, item in enumerate(passes):
-            subject = f"{stage} pass {position} ({pass_label(item)})"
-            result = _call(item, graph, Graph, subject)
-            _check_graph(graph, result, subject)
-            graph = result
-        return graph
+        return _run(graph, passes, Graph, stage, _check_graph)
 
     def run_derivative(
         self, program: DerivativeProgram, passes: Sequence[Pass[DerivativeProgram]]
     ) -> DerivativeProgram:
-        """Return the derivative program after the passes; without passes, this very object.
+        """Return the derivative program after the passes.
 
         Raises:
-            PassContractError: Naming the pass and its position.
+            PassContractError: As for a graph, or the forward graph, seed or parameters changed.
         """
-        for position, item in enumerate(passes):
-            subject = f"derivative pass {position} ({pass_label(item)})"
-            result = _call(item, program, DerivativeProgram, subject)
-            if (
-                result.forward is not program.forward
-                or result.seed != program.seed
-                or result.parameters != program.parameters
-            ):
-                raise PassContractError(
-                    subject,
-                    expected="the program's own forward graph, seed and parameters",
-                    got="others",
-                    hint="Return program.with_graph(rewritten graph).",
-                )
-            _check_graph(program.graph, result.graph, subject)
-            program = result
-        return program
+        return _run(program, passes, DerivativeProgram, "derivative", _check_derivative)
 
     def run_update(
         self, update: TracedUpdate, passes: Sequence[Pass[TracedUpdate]]
     ) -> TracedUpdate:
-        """Return the update after the passes; without passes, this very object.
+        """Return the update after the passes.
 
         Raises:
-            PassContractError: Naming the pass and its position.
+            PassContractError: As for a graph.
         """
-        for position, item in enumerate(passes):
-            subject = f"update pass {position} ({pass_label(item)})"
-            result = _call(item, update, TracedUpdate, subject)
-            _check_graph(update.graph, result.graph, subject)
-            update = result
-        return update
+        return _run(update, passes, TracedUpdate, "update", _check_update)
+
+
+def _run(
+    artifact: Artifact,
+    passes: Sequence[Pass[Artifact]],
+    kind: type[Artifact],
+    stage: str,
+    check: Callable[[Artifact, Artifact, str], None],
+) -> Artifact:
+    for position, item in enumerate(passes):
+        subject = f"{stage} pass {position} ({pass_label(item)})"
+        result = _call(item, artifact, kind, subject)
+        check(artifact, result, subject)
+        artifact = result
+    return artifact
 
 
 def _call(item: Pass[Artifact], artifact: Artifact, kind: type[Artifact], subject: str) -> Artifact:
@@ -80,6 +72,25 @@ def _call(item: Pass[Artifact], artifact: Artifact, kind: type[Artifact], subjec
     if not isinstance(result, kind):
         raise PassContractError(subject, expected=f"a {kind.__name__}", got=repr(result))
     return result
+
+
+def _check_derivative(before: DerivativeProgram, after: DerivativeProgram, subject: str) -> None:
+    if (
+        after.forward is not before.forward
+        or after.seed != before.seed
+        or after.parameters != before.parameters
+    ):
+        raise PassContractError(
+            subject,
+            expected="the program's own forward graph, seed and parameters",
+            got="others",
+            hint="Return program.with_graph(rewritten graph).",
+        )
+    _check_graph(before.graph, after.graph, subject)
+
+
+def _check_update(before: TracedUpdate, after: TracedUpdate, subject: str) -> None:
+    _check_graph(before.graph, after.graph, subject)
 
 
 def _check_graph(before: Graph, after: Graph, subject: str) -> None:
