@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup format lint imports types test test-all coverage golden bench demo check clean
+.PHONY: help setup format lint types test test-all conformance docs coverage golden bench demo check clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,13 +25,19 @@ lint:  ## check format, lint rules and import contracts
 
 types:  ## check types with mypy and pyright, both strict
 	$(RUN) mypy
-	$(RUN) pyright
+	$(RUN) pyright --pythonpath $(BIN)/python
 
 test:  ## the fast tests, in random order, on two cores
 	$(RUN) pytest -q -n 2 -m 'not slow'
 
 test-all:  ## every test and every documentation example
 	$(RUN) pytest -q -n 2
+
+conformance:  ## operators only: values, derivatives, decompositions, completeness
+	$(RUN) pytest -q -n 2 tests/conformance
+
+docs:  ## the Python in the documents, links, the public names
+	$(RUN) pytest -q tests/docs
 
 coverage:  ## every test, with branch coverage
 	$(RUN) pytest -q -n 2 --cov --cov-report=term

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.dtypes import DType
 from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
@@ -49,6 +50,15 @@ class CompileOptions:
     """
 
     on_disconnected: OnDisconnected = "error"
+
+    def __post_init__(self) -> None:
+        choices = get_args(OnDisconnected)
+        if self.on_disconnected not in choices:
+            raise DeclarationError(
+                "option on_disconnected",
+                expected=f"one of {', '.join(map(repr, choices))}",
+                got=repr(self.on_disconnected),
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ from tinychain_backends.numpy import (
     NumpyProgram,
     NumpySession,
 )
-from tinychain_compile import SGD, BindingError, Evaluator, RuntimeInput, TensorType
+from tinychain_compile import (
+    SGD,
+    BindingError,
+    Evaluator,
+    RuntimeInput,
+    TensorType,
+    rewrite,
+)
 from tinychain_compile.functions import relu
 
 PARAMETERS = ["w", "b"]
@@ -246,3 +253,71 @@ def test_functions_of_one_name_stay_apart_in_a_program():
     record = NumpyContainer().compiler().compile_function(sum, inputs={"x": np.zeros((2, 3))})
     x = np.arange(6.0).reshape(2, 3)
     np.testing.assert_allclose(NumpyFunction(record)({"x": x})["output"], sum(x))
+
+
+def test_names_in_a_program_never_clash():
+    """Symbols named like functions, ids and arguments; ids that a pass made up."""
+
+    def doubled(graph):
+        def rule_for(operation):
+            return (lambda op, x: x * x) if operation.operator.name == "integer_pow" else None
+
+        return rewrite(graph, rule_for, (f"np_square {n}" for n in range(9)))
+
+    types = {
+        "x": TensorType("f64", ("v1", "np_square")),
+        "w": TensorType("f64", ("np_square",)),
+        "sizes": TensorType("f64", ("sizes",)),
+    }
+
+    def function(x, w, sizes):
+        spread = np.broadcast_to(np.sum(sizes**2), x.shape)
+        return x.reshape(-1) + (spread + w).reshape(-1)
+
+    record = (
+        NumpyContainer().compiler().compile_function(function, inputs=types, expansions=[doubled])
+    )
+    arrays = {"x": np.ones((2, 3)), "w": np.arange(3.0), "sizes": np.arange(4.0)}
+    np.testing.assert_allclose(NumpyFunction(record)(arrays)["output"], function(**arrays))
+
+
+def test_results_are_arrays_of_their_own():
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda w: np.sum(w), inputs={"w": np.zeros(3)}, parameters=["w"], optimizer=SGD()
+        )
+    )
+    _, gradients = NumpySession(step, {"w": np.zeros(3)}).value_and_gradients({})
+    gradients["w"][0] = 5.0
+    x = np.zeros(3)
+    record = NumpyContainer().compiler().compile_function(lambda x: x, inputs={"x": x})
+    NumpyFunction(record)({"x": x})["output"][0] = 7.0
+    np.testing.assert_array_equal(x, 0.0)
+
+
+def test_too_few_axes_for_a_symbol_are_refused():
+    record = (
+        NumpyContainer()
+        .compiler()
+        .compile_function(lambda x: x, inputs={"x": TensorType("f64", (3, "n"))})
+    )
+    with pytest.raises(BindingError, match="axis 1"):
+        NumpyFunction(record)({"x": np.zeros(3)})
+
+
+def test_a_parameter_may_have_a_symbolic_size():
+    types = {"x": TensorType("f64", ("n",)), "w": TensorType("f64", ("n",))}
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda x, w: np.mean(x * w), inputs=types, parameters=["w"], optimizer=SGD()
+        )
+    )
+    session = NumpySession(step, {"w": np.ones(4)})
+    session.step({"x": np.arange(4.0)}, learning_rate=4.0)
+    np.testing.assert_allclose(session.parameters["w"], 1.0 - np.arange(4.0))
+    with pytest.raises(BindingError):
+        session.step({"x": np.arange(5.0)}, learning_rate=4.0)

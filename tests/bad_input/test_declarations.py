@@ -154,6 +154,12 @@ def test_a_function_is_checked_like_a_loss():
         compile_function(lambda w: w, inputs={"w": 3}, handlers=RecordingRegistry())
 
 
+@pytest.mark.parametrize("choice", ["zeros", None, True])
+def test_an_unknown_policy_is_refused(choice):
+    with pytest.raises(DeclarationError, match="'error', 'zero'"):
+        CompileOptions(on_disconnected=choice)
+
+
 def test_zeros_can_be_asked_for_a_disconnected_parameter():
     step = compile_with(
         inputs={"x": X, "w": W, "v": W},

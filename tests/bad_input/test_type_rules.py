@@ -109,7 +109,7 @@ def test_a_decomposition_that_changes_the_type_is_named():
     x = builder.input(F)
     y = builder.emit(Exp(), x)
     graph = Graph("g", (NamedValue("x", x),), tuple(builder.operations), (NamedValue("y", y),))
-    with pytest.raises(MalformedGraphError, match=r"decomposition of exp: expected the type f64"):
+    with pytest.raises(MalformedGraphError, match=r"rewriting of exp: expected the type f64"):
         rewrite(graph, lambda op: lambda o, t: t.sum(), fresh_ids())
 
 

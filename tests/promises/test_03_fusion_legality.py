@@ -8,6 +8,7 @@ import pytest
 from tests.support.hooks import ClaimAll, MultiplySubtract, hook_returning
 from tinychain_backends.numpy import NumpyContainer
 from tinychain_compile import (
+    NO_FUSION,
     SGD,
     Declined,
     FusionResult,
@@ -160,3 +161,18 @@ def test_the_numpy_container_refuses_a_hook_of_the_wrong_shape():
         container.compiler().compile_training_step(
             fusable, inputs=TYPES, parameters=["w"], optimizer=SGD()
         )
+
+
+def test_a_hook_derived_from_the_null_hook_is_asked():
+    class Derived(type(NO_FUSION)):
+        def fuse(self, context):
+            asked.append(context.candidates[0].node_id)
+
+    asked = []
+    compile_with(fusable, Derived())
+    assert asked
+
+
+def test_a_hook_without_a_lookahead_is_refused():
+    with pytest.raises(HandlerContractError, match="lookahead"):
+        compile_with(fusable, object())

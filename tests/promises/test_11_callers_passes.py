@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from tests.support.losses import LOSSES, compiled
@@ -19,11 +17,6 @@ def identity(artifact):
     return artifact
 
 
-def own_ids():
-    """Return ids that no compilation gives."""
-    return (f"p{n}" for n in count())
-
-
 def square_by_product(graph):
     """Write ``x ** 2`` as a product, keeping everything else."""
 
@@ -32,7 +25,7 @@ def square_by_product(graph):
             return lambda op, x: x * x
         return None
 
-    return rewrite(graph, rule_for, own_ids(), how="expansion")
+    return rewrite(graph, rule_for)
 
 
 def test_without_passes_the_very_same_objects_come_out():
@@ -139,7 +132,7 @@ def test_a_derivative_pass_may_not_change_seed_or_captures():
 def test_a_pass_that_adds_an_unsupported_operator_meets_the_support_check():
     registry = RecordingRegistry(set(OPERATORS) - {Mul})
     loss, types, parameters = LOSSES["regression"]
-    with pytest.raises(UnsupportedOperatorError, match="expansion of integer_pow"):
+    with pytest.raises(UnsupportedOperatorError, match="rewriting of integer_pow"):
         compile_training_step(
             loss,
             inputs=types,
@@ -149,3 +142,24 @@ def test_a_pass_that_adds_an_unsupported_operator_meets_the_support_check():
             forward_expansions=[square_by_product],
         )
     assert registry.contexts == []
+
+
+def test_rewriting_twice_gives_ids_that_no_other_program_has():
+    def product_by_sum(graph):
+        def rule_for(operation):
+            return (lambda op, a, b: a + b) if isinstance(operation.operator, Mul) else None
+
+        return rewrite(graph, rule_for)
+
+    def update_twice(update):
+        return TracedUpdate(product_by_sum(update.graph))
+
+    step = compiled(
+        "network",
+        forward_expansions=[square_by_product, product_by_sum],
+        update_expansions=[update_twice],
+    )
+    graphs = [step.lowered_forward_graph, step.lowered_derivative_program.graph]
+    graphs += list({row.lowered_update_graph: None for row in step.parameters})
+    ids = [op.output.id for graph in graphs for op in graph.operations]
+    assert len(set(ids)) == len(ids)

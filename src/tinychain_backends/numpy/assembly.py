@@ -29,18 +29,18 @@ class NumpyProgram:
     def __init__(self, lowered: LoweredProgram, name: str) -> None:
         self.input_ids = tuple(row.value_id for row in lowered.dependencies.required_inputs)
         self.output_ids = lowered.selected_outputs
-        namespace = _Namespace()
-        body = [namespace.line(op.output_value_id, op.value) for op in lowered.operations]
-        parameters = ", ".join((*self.input_ids, "**sizes"))
+        writer = _Writer()
+        parameters = [writer.variable(value_id) for value_id in self.input_ids]
+        body = [writer.line(op.output_value_id, op.value) for op in lowered.operations]
+        results = [writer.variable(value_id) for value_id in self.output_ids]
         lines = [
-            f"def {name}({parameters}):",
-            *(f"    {symbol} = sizes[{symbol!r}]" for symbol in sorted(namespace.symbols)),
+            f"def {name}({', '.join(['sizes', *parameters])}):",
             *(f"    {line}" for line in body if line),
-            f"    return {_tuple(self.output_ids)}",
+            f"    return [{', '.join(results)}]",
         ]
         self.source = "\n".join(lines) + "\n"
-        exec(compile(self.source, f"<{name}>", "exec"), namespace.names)
-        self._function: Callable[..., tuple[Any, ...]] = namespace.names[name]
+        exec(compile(self.source, f"<{name}>", "exec"), writer.names)
+        self._function: Callable[..., list[Any]] = writer.names[name]
 
     def run(self, values: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, Array]:
         """Return the outputs by id.
@@ -50,38 +50,48 @@ class NumpyProgram:
             sizes: The number each symbol is.
         """
         with np.errstate(all="ignore"):
-            results = self._function(*[values[i] for i in self.input_ids], **sizes)
+            results = self._function(sizes, *[values[i] for i in self.input_ids])
         return {i: np.asarray(result) for i, result in zip(self.output_ids, results, strict=True)}
 
 
-class _Namespace:
-    """The global names of one program: functions, literals and arguments that have no text."""
+class _Writer:
+    """Writes lines, and keeps the global names they use: functions, literals, dtypes.
+
+    Variables are ``v`` and a number, like the ids of a compilation; an id of another form gets a
+    variable ``x`` and a number. Functions start with ``np_``, so nothing can clash.
+    """
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
-        self.symbols: set[str] = set()
-        self._name_by_function: dict[Callable[..., Any], str] = {}
+        self._function_names: dict[Callable[..., Any], str] = {}
+        self._variables: dict[str, str] = {}
+
+    def variable(self, value_id: str) -> str:
+        """Return the variable of a value."""
+        if value_id[:1] == "v" and value_id[1:].isdecimal():
+            return value_id
+        return self._variables.setdefault(value_id, f"x{len(self._variables)}")
 
     def line(self, output_id: str, instruction: Instruction) -> str:
         """Return the line of an instruction; a literal has none, and is made once, here."""
         call, operands, source = instruction
+        output = self.variable(output_id)
         if not operands and not symbols_of(call.keywords):
-            self.names[output_id] = call.function(**call.keywords)
+            self.names[output] = call.function(**call.keywords)
             return ""
-        self.symbols.update(symbols_of(call.keywords))
-        keywords = [f"{k}={self._text(v)}" for k, v in call.keywords.items()]
-        arguments = ", ".join((*operands, *keywords))
-        line = f"{output_id} = {self._function_name(call.function)}({arguments})"
+        arguments = [self.variable(value_id) for value_id in operands]
+        arguments += [f"{name}={self._text(value)}" for name, value in call.keywords.items()]
+        line = f"{output} = {self._function_name(call.function)}({', '.join(arguments)})"
         return f"{line}  # {source}" if source else line
 
     def _function_name(self, function: Callable[..., Any]) -> str:
-        known = self._name_by_function.get(function)
+        known = self._function_names.get(function)
         if known is None:
-            known = getattr(function, "__name__", "call").lstrip("_")
+            known = f"np_{function.__name__.lstrip('_')}"
             while known in self.names:
                 known += "_"
             self.names[known] = function
-            self._name_by_function[function] = known
+            self._function_names[function] = known
         return known
 
     def _text(self, value: Any) -> str:
@@ -89,8 +99,12 @@ class _Namespace:
             name = f"dtype_{value.name}"
             self.names[name] = value
             return name
+        if isinstance(value, tuple):
+            shape: tuple[Any, ...] = value
+            sizes = [_size_text(size) for size in shape]
+            return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
         return repr(value)
 
 
-def _tuple(names: tuple[str, ...]) -> str:
-    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+def _size_text(size: Any) -> str:
+    return str(size) if isinstance(size, int) else size.render("sizes[{!r}]".format)

@@ -17,6 +17,7 @@ from tinychain_compile import (
     CompiledFunction,
     CompiledTrainingStep,
     LoweredProgram,
+    symbol_sources,
 )
 
 
@@ -46,9 +47,8 @@ class NumpySession:
         }
         check_names("parameters", parameters, self._updates)
         arrays = {name: np.array(parameters[name]) for name in self._updates}
-        sizes = read_sizes(
-            {s: at for s, at in record.symbol_sources.items() if at[0] in arrays}, arrays
-        )
+        shapes = {name: self._declared[name].type.shape for name in self._updates}
+        sizes = read_sizes(symbol_sources(shapes), arrays)
         self._parameters = {
             name: self._checked(f"parameter {name!r}", name, array, sizes)
             for name, array in arrays.items()
@@ -88,11 +88,14 @@ class NumpySession:
         return self._outputs(values)
 
     def value_and_gradients(self, batch: Mapping[str, ArrayLike]) -> tuple[Array, dict[str, Array]]:
-        """Return the loss, and its derivative by each parameter; parameters stay as they are."""
+        """Return the loss, and its derivative by each parameter, in arrays of their own.
+
+        Parameters stay as they are.
+        """
         values, sizes = self._run_forward(batch)
         gradients = self._run_derivative(values, sizes)
         rows = self._record.parameters
-        by_name = {row.name: gradients[row.gradient_value_id] for row in rows}
+        by_name = {row.name: gradients[row.gradient_value_id].copy() for row in rows}
         return values[self._record.loss_value_id], by_name
 
     def evaluate(self, batch: Mapping[str, ArrayLike]) -> dict[str, Array]:
@@ -170,4 +173,4 @@ class NumpyFunction:
             dtype, shape = value.type.dtype, value.type.shape
             values[value.id] = check_array(f"input {name!r}", arrays[name], dtype, shape, sizes)
         results = values | self._program.run(values, sizes)
-        return {name: results[i] for name, i in self._record.output_value_ids.items()}
+        return {name: results[i].copy() for name, i in self._record.output_value_ids.items()}

@@ -13,8 +13,22 @@ from tinychain_compile import BindingError, resolve_shape, symbols_in
 def read_sizes(
     sources: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]
 ) -> dict[str, int]:
-    """Return the number each symbol is, read off the arrays that carry it."""
-    return {symbol: arrays[name].shape[axis] for symbol, (name, axis) in sources.items()}
+    """Return the number each symbol is, read off the arrays that carry it.
+
+    Raises:
+        BindingError: An array has too few axes.
+    """
+    sizes: dict[str, int] = {}
+    for symbol, (name, axis) in sources.items():
+        shape = arrays[name].shape
+        if axis >= len(shape):
+            raise BindingError(
+                f"input {name!r}",
+                expected=f"an axis {axis}, of size {symbol}",
+                got=f"{arrays[name].dtype}{list(shape)}",
+            )
+        sizes[symbol] = shape[axis]
+    return sizes
 
 
 def resolve_keywords(keywords: Mapping[str, Any], sizes: Mapping[str, int]) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from tinychain_compile.errors import ShapeMismatchError
@@ -18,10 +18,13 @@ class Symbolic:
     size is neither smaller nor larger than another.
     """
 
-    __slots__ = ("_terms",)
+    __slots__ = ("terms",)
+
+    terms: tuple[tuple[Monomial, int], ...]
+    """Each monomial with its coefficient, which is not 0; sorted."""
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self._terms = tuple(sorted((m, c) for m, c in terms.items() if c))
+        self.terms = tuple(sorted((m, c) for m, c in terms.items() if c))
 
     @staticmethod
     def symbol(name: str) -> Symbolic:
@@ -31,19 +34,19 @@ class Symbolic:
     @property
     def symbols(self) -> tuple[str, ...]:
         """The symbols that occur, sorted."""
-        return tuple(sorted({name for monomial, _ in self._terms for name, _ in monomial}))
+        return tuple(sorted({name for monomial, _ in self.terms for name, _ in monomial}))
 
     def evaluate(self, sizes: Mapping[str, int]) -> int:
         """Return the number this size is, given the number each symbol is."""
         total = 0
-        for monomial, coefficient in self._terms:
+        for monomial, coefficient in self.terms:
             for name, power in monomial:
                 coefficient *= sizes[name] ** power
             total += coefficient
         return total
 
     def __add__(self, other: Dimension) -> Dimension:
-        terms = dict(self._terms)
+        terms = dict(self.terms)
         for monomial, coefficient in _terms(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return _simplest(terms)
@@ -52,7 +55,7 @@ class Symbolic:
 
     def __mul__(self, other: Dimension) -> Dimension:
         terms: dict[Monomial, int] = {}
-        for left, a in self._terms:
+        for left, a in self.terms:
             for right, b in _terms(other):
                 monomial = _times(left, right)
                 terms[monomial] = terms.get(monomial, 0) + a * b
@@ -61,13 +64,17 @@ class Symbolic:
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Symbolic) and self._terms == other._terms
+        return isinstance(other, Symbolic) and self.terms == other.terms
 
     def __hash__(self) -> int:
-        return hash(self._terms)
+        return hash(self.terms)
+
+    def render(self, name_of: Callable[[str], str]) -> str:
+        """Return the size as an expression in Python, each symbol written as ``name_of`` says."""
+        return " + ".join(_term_text(m, c, name_of) for m, c in reversed(self.terms))
 
     def __repr__(self) -> str:
-        return " + ".join(_term_text(m, c) for m, c in reversed(self._terms)).replace("+ -", "- ")
+        return self.render(str)
 
 
 Dimension: TypeAlias = int | Symbolic
@@ -129,7 +136,7 @@ def resolve_shape(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 def _terms(dimension: Dimension) -> tuple[tuple[Monomial, int], ...]:
     if isinstance(dimension, Symbolic):
-        return dimension._terms  # pyright: ignore[reportPrivateUsage]
+        return dimension.terms
     return (((), dimension),) if dimension else ()
 
 
@@ -155,8 +162,10 @@ def _over(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     return tuple(sorted((name, power) for name, power in powers.items() if power))
 
 
-def _term_text(monomial: Monomial, coefficient: int) -> str:
-    factors = [name if power == 1 else f"{name}**{power}" for name, power in monomial]
+def _term_text(monomial: Monomial, coefficient: int, name_of: Callable[[str], str]) -> str:
+    factors = [
+        name_of(name) if power == 1 else f"{name_of(name)}**{power}" for name, power in monomial
+    ]
     if coefficient != 1 or not factors:
         factors.insert(0, str(coefficient))
     return "*".join(factors)

@@ -62,7 +62,7 @@ def check_lookahead(hook: FusionHook) -> int:
     Raises:
         HandlerContractError: It is not a positive integer.
     """
-    lookahead = cast(object, hook.lookahead)
+    lookahead: object = getattr(hook, "lookahead", None)
     if not isinstance(lookahead, int) or isinstance(lookahead, bool) or lookahead < 1:
         raise HandlerContractError(
             f"fusion hook {hook!r}", expected="a lookahead of at least 1", got=repr(lookahead)

@@ -108,7 +108,7 @@ class _Lowering:
         for row in analysis.dependencies:
             if row.provenance is not local:
                 self._values[row.value_id] = self._bound(row)
-        if isinstance(self._program.target.fusion, NoFusion):
+        if type(self._program.target.fusion) is NoFusion:
             for operation in analysis.schedule:
                 self._lower_one(operation)
         else:

@@ -30,4 +30,4 @@ class DecomposingLegalizer:
                 return None
             return self._decompositions.get(type(operation.operator))
 
-        return rewrite(graph, rule_for, ids)
+        return rewrite(graph, rule_for, ids, how="decomposition")

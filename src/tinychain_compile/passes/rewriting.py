@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import NamedTuple
 
 from tinychain_compile.errors import MalformedGraphError
@@ -24,9 +25,9 @@ class _Alias(NamedTuple):
 def rewrite(
     graph: Graph,
     rule_for: Callable[[Operation], Decomposition | None],
-    ids: IdSource,
+    ids: IdSource | None = None,
     *,
-    how: str = "decomposition",
+    how: str = "rewriting",
 ) -> Graph:
     """Replace each operation that has a rule by what the rule writes, until none has one.
 
@@ -36,12 +37,20 @@ def rewrite(
     Args:
         graph: What to rewrite; if nothing has a rule, this very object comes back.
         rule_for: Gives the rule of an operation, or ``None`` to leave it.
-        ids: The counter of the compilation.
+        ids: Where new values take their ids; by default ids made from that of the graph's first
+            output, which no other program of the compilation uses.
         how: What the new operations' origin is called.
     """
     if all(rule_for(operation) is None for operation in graph.operations):
         return graph
-    return _Rewriting(graph, rule_for, ids, how).run()
+    return _Rewriting(graph, rule_for, ids or _own_ids(graph), how).run()
+
+
+def _own_ids(graph: Graph) -> IdSource:
+    """Return ids such as ``v12.1`` that are not taken in the graph."""
+    taken = {operation.output.id for operation in graph.operations}
+    prefix = graph.outputs[0].value.id
+    return (name for n in count(1) if (name := f"{prefix}.{n}") not in taken)
 
 
 class _Rewriting:
