@@ -100,7 +100,7 @@ class _Writer:
             self.names[name] = value
             return name
         if isinstance(value, tuple):
-            shape: tuple[Any, ...] = value
+            shape: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]
             sizes = [_size_text(size) for size in shape]
             return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
         return repr(value)
