@@ -12,6 +12,7 @@ from tinychain_backends.numpy import NumpyEvaluator
 from tinychain_compile import TensorType, print_graph
 from tinychain_compile.functions import log_softmax, relu, stop_gradient, take
 from tinychain_compile.ir.dtypes import BF16
+from tinychain_compile.operators import Cast, DimensionSize, Iota
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(2, 3))
@@ -94,6 +95,9 @@ CASES = {
     "numpy scalar": lambda x: x * np.float64(2.5) + np.int64(3),
     "list": lambda x: np.add(x, [1.0, 2.0, 3.0]),
     "list at the left": lambda x: [1.0, 2.0] @ x + ([1.0, 2.0] @ (x + 1.0)),
+    "other names of a dtype": lambda i, x: (
+        np.arange(3, dtype=np.longlong) @ i * x + np.ones((2, 3), ">f8") @ x.T.astype(float) @ x
+    ),
     "python helpers": lambda x: x * (np.ndim(x) + np.shape(x)[0] + np.size(x) + len(x) + x.ndim),
 }
 ARRAYS = {"x": X, "p": P, "v": V, "s": S, "i": I}
@@ -178,6 +182,11 @@ def trace_types(function, **types):
 )
 def test_dtypes_meet_as_stated(function, types, expected):
     assert trace_types(function, **types) == np.dtype(expected)
+
+
+def test_operators_keep_one_object_per_dtype():
+    for operator in (Cast("f32"), Cast(np.float32), Iota((2,), 0, ">f4"), DimensionSize(2, "f4")):
+        assert operator.dtype is TensorType("f32", ()).dtype
 
 
 def test_result_type_knows_traced_tensors():

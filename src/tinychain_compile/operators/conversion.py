@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinychain_compile.ir.dtypes import DType
+from tinychain_compile.ir.dtypes import DType, as_dtype
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
 
@@ -20,6 +20,9 @@ class Cast(Operator):
 
     name: ClassVar[str] = "cast"
     dtype: DType
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     def infer(self, x: TensorType) -> TensorType:
         return x.with_dtype(self.dtype)

@@ -42,7 +42,7 @@ class Constant(Operator):
         return made
 
     def infer(self) -> TensorType:
-        return TensorType.of(self.value.dtype, self.value.shape)
+        return TensorType.of(as_dtype(self.value.dtype), self.value.shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self._content == other._content
@@ -71,6 +71,9 @@ class Iota(Operator):
     axis: int
     dtype: DType = I64
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+
     def infer(self) -> TensorType:
         if not 0 <= self.axis < len(self.shape):
             raise ShapeMismatchError(
@@ -92,6 +95,9 @@ class DimensionSize(Operator):
     is_literal: ClassVar[bool] = True
     dimension: Dimension
     dtype: DType
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     def infer(self) -> TensorType:
         return TensorType.of(self.dtype, ())
