@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from tinychain_compile import namespace as xp
-from tinychain_compile.errors import UnsupportedFunctionError
+from tinychain_compile.errors import MissingFunctionError, UnsupportedFunctionError
 from tinychain_compile.ir.axes import Axes
 from tinychain_compile.ir.dimensions import Dimension, Shape
 from tinychain_compile.ir.dtypes import DType, as_dtype, promote
@@ -56,6 +56,15 @@ class NumpyTensor(Tensor):
             module = func.__module__.replace("numpy", "np", 1)
             raise _unsupported(f"{module}.{func.__name__}")
         return function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        near = get_close_matches(name, [n for n in dir(type(self)) if n[0] != "_"], n=3)
+        raise MissingFunctionError(
+            f"a traced tensor has no attribute {name!r}",
+            hint=f"Write it with others, such as {', '.join(near)}."
+            if near
+            else "Write it with NumPy's functions, or with tinychain_compile.functions.",
+        )
 
 
 def _unsupported(name: str) -> UnsupportedFunctionError:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import NoReturn, Self, SupportsIndex, TypeGuard, TypeVar, cast
+from typing import Self, SupportsIndex, TypeGuard, TypeVar, cast
 
 import numpy as np
 
+from tinychain_compile.elementless import Elementless
 from tinychain_compile.errors import (
-    DataDependentValueError,
     DtypeMismatchError,
     ForeignTensorError,
     PermutationError,
@@ -65,7 +65,7 @@ def is_scalar(value: object) -> TypeGuard[float]:
     return isinstance(value, (bool, int, float, np.generic))
 
 
-class Tensor:
+class Tensor(Elementless):
     """A tensor of a program that is being written.
 
     Python's operators, and the methods below, append operations. ``dtype`` and ``shape`` are known;
@@ -110,7 +110,7 @@ class Tensor:
         if not self.shape:
             raise ShapeMismatchError("len() of a tensor", expected="an axis", got=str(self.type))
         if not isinstance(self.shape[0], int):
-            self._data_dependent("len() of a symbolic size", "Use x.shape[0].")
+            self.refuse_elements("len() of a symbolic size", "Use x.shape[0].")
         return self.shape[0]
 
     # For this package: how an operation is appended.
@@ -249,28 +249,11 @@ class Tensor:
             )
         return self if number == 1 else self.emit(IntegerPow(int(number)))
 
-    def __rpow__(self, base: object) -> NoReturn:
-        self._unsupported(f"{base!r} ** tensor", "Use np.exp(x * np.log(base)).")
-
     def __lt__(self, other: object) -> Self:
         return self.binary(Less(), other)
 
     def __gt__(self, other: object) -> Self:
         return self.reversed_binary(Less(), other)
-
-    def __le__(self, other: object) -> NoReturn:
-        self._unsupported("<=", "Use x < y, and np.where to choose by it.")
-
-    def __ge__(self, other: object) -> NoReturn:
-        self._unsupported(">=", "Use x > y, and np.where to choose by it.")
-
-    def __eq__(self, other: object) -> NoReturn:
-        self._unsupported("==", "Use x < y, or `is` to compare tensors as objects.")
-
-    def __ne__(self, other: object) -> NoReturn:
-        self._unsupported("!=", "Use x < y, or `is not` to compare tensors as objects.")
-
-    __hash__ = object.__hash__
 
     def __matmul__(self, other: object) -> Self:
         return self.matmul(other)
@@ -405,7 +388,7 @@ class Tensor:
             elif isinstance(k, slice) and k == full and used <= self.ndim:
                 shape.append(next(sizes))
             else:
-                self._unsupported(
+                self.refuse(
                     f"indexing with {k!r}",
                     "Use np.take(x, indices, axis) or np.take_along_axis(x, indices, axis).",
                 )
@@ -435,52 +418,6 @@ class Tensor:
         """Return the tensor itself if it is floating, else in f64."""
         return self if self.dtype in FLOATING else self.astype(F64)
 
-    # What a tensor without elements cannot do.
-
-    def __bool__(self) -> NoReturn:
-        self._data_dependent("the truth value of a traced tensor", _CHOOSE)
-
-    def __int__(self) -> NoReturn:
-        self._data_dependent("int() of a traced tensor", _CHOOSE)
-
-    def __float__(self) -> NoReturn:
-        self._data_dependent("float() of a traced tensor", _CHOOSE)
-
-    def __complex__(self) -> NoReturn:
-        self._data_dependent("complex() of a traced tensor", _CHOOSE)
-
-    def __index__(self) -> NoReturn:
-        self._data_dependent(
-            "a traced tensor as an index",
-            "Use tinychain_compile.functions.take(array, indices, axis).",
-        )
-
-    def item(self, *index: int) -> NoReturn:
-        """Refuse: there is no element yet."""
-        del index
-        self._data_dependent("item() of a traced tensor", _CHOOSE)
-
-    def tolist(self) -> NoReturn:
-        """Refuse: there are no elements yet."""
-        self._data_dependent("tolist() of a traced tensor", _CHOOSE)
-
-    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        del dtype, copy
-        self._data_dependent(
-            "a traced tensor as a NumPy array",
-            "Compute with the tensor itself; leave out np.asarray and np.array. To index a NumPy "
-            "array with it, use tinychain_compile.functions.take(array, indices, axis).",
-        )
-
-    def __iter__(self) -> NoReturn:
-        self._unsupported("iteration over a tensor", "Use np.sum and the like over an axis.")
-
-    def __contains__(self, item: object) -> NoReturn:
-        self._unsupported("`in` with a tensor", "Compare with np.less and choose with np.where.")
-
-    def __setitem__(self, key: object, item: object) -> NoReturn:
-        self._unsupported("assignment into a tensor", "Make a new one with np.where.")
-
     def __copy__(self) -> Self:
         return self
 
@@ -490,20 +427,6 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<tensor {self._value.id}: {self.type}>"
-
-    def _data_dependent(self, what: str, hint: str) -> NoReturn:
-        raise DataDependentValueError(
-            what,
-            expected="only operations whose course does not depend on elements",
-            got=f"{self!r}, which has no elements while it is traced",
-            hint=hint,
-        )
-
-    def _unsupported(self, what: str, hint: str) -> NoReturn:
-        raise UnsupportedFunctionError(f"{what} is not supported", hint=hint)
-
-
-_CHOOSE = "Choose with np.where; control flow that depends on data cannot be compiled."
 
 
 AnyTensor = TypeVar("AnyTensor", bound=Tensor)
@@ -526,7 +449,7 @@ def _can_hold(dtype: DType, value: float) -> bool:
 
     A float too large for a floating dtype becomes infinite, as in NumPy.
     """
-    if type(value) is float:
+    if type(value) is float or (type(value) is int and dtype in FLOATING and abs(value) < 2**64):
         return dtype in FLOATING
     own: DType = np.asarray(value).dtype
     if own == BOOL:

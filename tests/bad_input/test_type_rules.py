@@ -113,6 +113,19 @@ def test_a_decomposition_that_changes_the_type_is_named():
         rewrite(graph, lambda op: lambda o, t: t.sum(), fresh_ids())
 
 
+def test_a_rule_that_does_not_end_is_named():
+    builder = GraphBuilder(fresh_ids())
+    x = builder.input(F)
+    y = builder.emit(Exp(), x)
+    graph = Graph("g", (NamedValue("x", x),), tuple(builder.operations), (NamedValue("y", y),))
+
+    def rule_for(operation):
+        return (lambda op, t: -t + t) if isinstance(operation.operator, (Exp, Neg)) else None
+
+    with pytest.raises(MalformedGraphError, match=r"rewriting of neg: expected a rule that ends"):
+        rewrite(graph, rule_for)
+
+
 @pytest.mark.parametrize(
     "rule", [lambda op, g, y, x: (g.sum(),), lambda op, g, y, x: (g, g), lambda op, g, y, x: ()]
 )

@@ -20,8 +20,8 @@ from tinychain_compile.ir.frozen import Frozen, assign
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
-    *(str(_PACKAGE / part) for part in ("ir", "operators", "tensor.py", "namespace.py")),
-    *(str(_PACKAGE / part) for part in ("numpy_dispatch.py", "functions.py")),
+    *(str(_PACKAGE / part) for part in ("ir", "operators", "elementless.py", "tensor.py")),
+    *(str(_PACKAGE / part) for part in ("namespace.py", "numpy_dispatch.py", "functions.py")),
     str(Path(np.__file__).parent),
 )
 """Files whose frames stand between a line of tensor code and the operation it makes."""

@@ -14,6 +14,9 @@ from tinychain_compile.operators import Reshape
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
+_DEEPEST = 1_000
+"""Replacements within replacements; beyond it a rule is taken not to end."""
+
 
 class _Alias(NamedTuple):
     """Once the operations before it are done: a value is now another one."""
@@ -40,6 +43,9 @@ def rewrite(
         ids: Where new values take their ids; by default ids made from that of the graph's first
             output, which no other program of the compilation uses.
         how: What the new operations' origin is called.
+
+    Raises:
+        MalformedGraphError: A rule changes the type, or does not end.
     """
     if all(rule_for(operation) is None for operation in graph.operations):
         return graph
@@ -68,6 +74,7 @@ class _Rewriting:
         self._moved: dict[Value, Value] = {}
         self._id_of: dict[Value, str] = {}
         self._pinned = {value for _, value in graph.outputs}
+        self._depth: dict[Operation, int] = {}
         self._done: list[Operation] = []
         self._pending: list[Operation | _Alias] = list(reversed(graph.operations))
 
@@ -99,6 +106,14 @@ class _Rewriting:
 
     def _replace(self, operation: Operation, rule: Decomposition) -> None:
         name, output = operation.operator.name, operation.output
+        depth = self._depth.pop(operation, 0) + 1
+        if depth > _DEEPEST:
+            raise MalformedGraphError(
+                f"{self._how} of {name}",
+                expected="a rule that ends in operators without one",
+                got=f"{name} again after {_DEEPEST} replacements, one within another",
+                location=operation.origin,
+            )
         builder = GraphBuilder(self._ids, Derived(self._how, name, operation.origin))
         result = rule(
             operation.operator, *[Tensor(builder, value) for value in self._operands(operation)]
@@ -118,6 +133,7 @@ class _Rewriting:
             is_new = True
         if is_new:
             self._id_of[value] = new_id
+        self._depth.update((made, depth) for made in builder.operations)
         self._pending.append(_Alias(output, value))
         self._pending.extend(reversed(builder.operations))
 

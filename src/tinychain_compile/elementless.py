@@ -1,0 +1,123 @@
+"""What a tensor whose elements are not known yet cannot do, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from tinychain_compile.errors import DataDependentValueError, UnsupportedFunctionError
+
+_CHOOSE = "Choose with np.where; control flow that depends on data cannot be compiled."
+_INEXACT = "It has no derivative; compute it before the loss and pass it as an input."
+_LOGIC = "Choose with nested np.where instead of combining conditions."
+
+
+class Elementless:
+    """Base of the traced tensor: refuses, by name, all that would need an element."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        self.refuse_elements("the truth value of a traced tensor", _CHOOSE)
+
+    def __int__(self) -> NoReturn:
+        self.refuse_elements("int() of a traced tensor", _CHOOSE)
+
+    def __float__(self) -> NoReturn:
+        self.refuse_elements("float() of a traced tensor", _CHOOSE)
+
+    def __complex__(self) -> NoReturn:
+        self.refuse_elements("complex() of a traced tensor", _CHOOSE)
+
+    def __index__(self) -> NoReturn:
+        self.refuse_elements(
+            "a traced tensor as an index",
+            "Use tinychain_compile.functions.take(array, indices, axis).",
+        )
+
+    def item(self, *index: int) -> NoReturn:
+        """Refuse: there is no element yet."""
+        del index
+        self.refuse_elements("item() of a traced tensor", _CHOOSE)
+
+    def tolist(self) -> NoReturn:
+        """Refuse: there are no elements yet."""
+        self.refuse_elements("tolist() of a traced tensor", _CHOOSE)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        del dtype, copy
+        self.refuse_elements(
+            "a traced tensor as a NumPy array",
+            "Compute with the tensor itself; leave out np.asarray and np.array. To index a NumPy "
+            "array with it, use tinychain_compile.functions.take(array, indices, axis).",
+        )
+
+    def __iter__(self) -> NoReturn:
+        self.refuse("iteration over a tensor", "Use np.sum and the like over an axis.")
+
+    def __contains__(self, item: object) -> NoReturn:
+        self.refuse("`in` with a tensor", "Compare with np.less and choose with np.where.")
+
+    def __setitem__(self, key: object, item: object) -> NoReturn:
+        self.refuse("assignment into a tensor", "Make a new one with np.where.")
+
+    def __abs__(self) -> NoReturn:
+        self.refuse("abs()", "Use np.maximum(x, -x).")
+
+    def __floordiv__(self, other: object) -> NoReturn:
+        self.refuse("//", _INEXACT)
+
+    def __rfloordiv__(self, other: object) -> NoReturn:
+        self.refuse("//", _INEXACT)
+
+    def __mod__(self, other: object) -> NoReturn:
+        self.refuse("%", _INEXACT)
+
+    def __rmod__(self, other: object) -> NoReturn:
+        self.refuse("%", _INEXACT)
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        self.refuse("round()", _INEXACT)
+
+    def __and__(self, other: object) -> NoReturn:
+        self.refuse("&", _LOGIC)
+
+    def __rand__(self, other: object) -> NoReturn:
+        self.refuse("&", _LOGIC)
+
+    def __or__(self, other: object) -> NoReturn:
+        self.refuse("|", _LOGIC)
+
+    def __ror__(self, other: object) -> NoReturn:
+        self.refuse("|", _LOGIC)
+
+    def __invert__(self) -> NoReturn:
+        self.refuse("~", _LOGIC)
+
+    def __rpow__(self, base: object) -> NoReturn:
+        self.refuse(f"{base!r} ** tensor", "Use np.exp(x * np.log(base)).")
+
+    def __le__(self, other: object) -> NoReturn:
+        self.refuse("<=", "Use x < y, and np.where to choose by it.")
+
+    def __ge__(self, other: object) -> NoReturn:
+        self.refuse(">=", "Use x > y, and np.where to choose by it.")
+
+    def __eq__(self, other: object) -> NoReturn:
+        self.refuse("==", "Use x < y, or `is` to compare tensors as objects.")
+
+    def __ne__(self, other: object) -> NoReturn:
+        self.refuse("!=", "Use x < y, or `is not` to compare tensors as objects.")
+
+    def refuse_elements(self, what: str, hint: str) -> NoReturn:
+        """Raise the error of asking for an element."""
+        raise DataDependentValueError(
+            what,
+            expected="only operations whose course does not depend on elements",
+            got=f"{self!r}, which has no elements while it is traced",
+            hint=hint,
+        )
+
+    def refuse(self, what: str, hint: str) -> NoReturn:
+        """Raise the error of something that is not supported."""
+        raise UnsupportedFunctionError(f"{what} is not supported", hint=hint)
