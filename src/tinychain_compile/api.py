@@ -11,7 +11,6 @@ from tinychain_compile.artifacts import (
     CompileOptions,
     DerivativeProgram,
     LoweredProgram,
-    RuntimeInput,
     TracedUpdate,
 )
 from tinychain_compile.container import TrainingStepContainer, compiler_for
@@ -25,6 +24,7 @@ from tinychain_compile.protocols import (
     HandlerRegistry,
     HasTypeMetadata,
     Optimizer,
+    OptimizerInputs,
     Pass,
     ProgramToLower,
 )
@@ -40,7 +40,7 @@ def compile_training_step(
     inputs: Mapping[str, HasTypeMetadata],
     parameters: Sequence[str],
     optimizer: Optimizer | Callable[..., Tensor],
-    optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None = None,
+    optimizer_inputs: OptimizerInputs = None,
     handlers: Handlers,
     fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,
@@ -88,16 +88,16 @@ def compile_function(
 def trace_parameter_update(
     update: Callable[..., object],
     *,
-    parameter: TensorType,
-    gradient: TensorType,
-    optimizer_inputs: Mapping[str, TensorType],
+    parameter: HasTypeMetadata,
+    gradient: HasTypeMetadata,
+    optimizer_inputs: Mapping[str, HasTypeMetadata],
 ) -> TracedUpdate:
-    """Trace one optimizer update by itself."""
+    """Trace one optimizer update by itself, for a parameter and scalars of these types."""
     traced = TrainingStepContainer.optimizer_tracer().trace(
         update,
-        parameter=parameter,
-        gradient=gradient,
-        optimizer_inputs=optimizer_inputs,
+        parameter=_type(parameter),
+        gradient=_type(gradient),
+        optimizer_inputs={name: _type(spec) for name, spec in optimizer_inputs.items()},
         ids=fresh_ids(),
     )
     verify(traced.graph)
@@ -164,6 +164,10 @@ def lower_derivative_program(
     to_lower = ProgramToLower(program.graph.name, analysis, compiler.lowerer.open_target())
     compiler.lowerer.check_support([to_lower])
     return compiler.lowerer.lower(to_lower, bind_input)
+
+
+def _type(spec: HasTypeMetadata) -> TensorType:
+    return TensorType(spec.dtype, spec.shape)
 
 
 def _selected(graph: Graph, outputs: Sequence[str] | None) -> list[Value] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dimensions import Shape
-from tinychain_compile.ir.dtypes import DType
+from tinychain_compile.ir.dtypes import F32, F64, DType, as_dtype, dtype_name
 from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.printer import fingerprint
@@ -32,13 +33,29 @@ class RuntimeInput:
 
     Args:
         name: The keyword of the optimizer's ``update``.
+        dtype: ``f32`` or ``f64``; ``None`` for ``f64`` beside f64 parameters and ``f32`` beside all
+            others.
         default: What a consumer feeds when told nothing; ``None`` if it must be told.
-        minimum: The smallest value that makes sense.
+        valid_range: The smallest and the largest value that make sense, both included.
     """
 
     name: str
+    dtype: DType | None = None
     default: float | None = None
-    minimum: float | None = None
+    valid_range: tuple[float, float] = (-math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            return
+        dtype = as_dtype(self.dtype)
+        if dtype not in (F32, F64):
+            raise DeclarationError(
+                f"optimizer input {self.name!r}",
+                expected="a dtype of f32 or f64",
+                got=dtype_name(dtype),
+                hint="A scalar in a shorter format would lose its precision.",
+            )
+        object.__setattr__(self, "dtype", dtype)
 
 
 @dataclass(frozen=True, slots=True)

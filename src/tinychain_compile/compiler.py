@@ -15,12 +15,11 @@ from tinychain_compile.artifacts import (
     DependencyAnalysis,
     DerivativeProgram,
     ParameterCompilation,
-    RuntimeInput,
     StepProvenance,
     TracedUpdate,
 )
 from tinychain_compile.ir.dimensions import symbol_sources
-from tinychain_compile.ir.dtypes import F64
+from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
@@ -34,6 +33,7 @@ from tinychain_compile.protocols import (
     Lowerer,
     LoweringTarget,
     Optimizer,
+    OptimizerInputs,
     OptimizerTracer,
     Pass,
     PassRunner,
@@ -79,7 +79,7 @@ class TrainingStepCompiler:
         inputs: Mapping[str, HasTypeMetadata],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
-        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None = None,
+        optimizer_inputs: OptimizerInputs = None,
         bind_input: BindInput | None = None,
         seed_label: str = "seed",
         forward_expansions: Sequence[Pass[Graph]] = (),
@@ -238,12 +238,15 @@ class TrainingStepCompiler:
         updates: dict[TensorType, TracedUpdate] = {}
         for _, type in _parameter_types(declaration):
             if type not in updates:
-                scalar = _F64_SCALAR if type.dtype == F64 else _F32_SCALAR
+                own = F64 if type.dtype == F64 else F32
                 updates[type] = self.optimizer_tracer.trace(
                     declaration.update,
                     parameter=type,
                     gradient=type,
-                    optimizer_inputs={item.name: scalar for item in declaration.optimizer_inputs},
+                    optimizer_inputs={
+                        item.name: TensorType.of(item.dtype or own, ())
+                        for item in declaration.optimizer_inputs
+                    },
                     ids=ids,
                 )
                 verify(updates[type].graph)
@@ -294,10 +297,6 @@ class TrainingStepCompiler:
         if legal is not graph:
             verify(legal)
         return legal
-
-
-_F32_SCALAR, _F64_SCALAR = TensorType("f32", ()), TensorType("f64", ())
-"""The type of a runtime scalar: f64 beside f64 parameters, else f32, never f16 or bf16."""
 
 
 def _parameter_types(declaration: Declaration) -> list[tuple[str, TensorType]]:

@@ -20,7 +20,7 @@ from tinychain_compile.errors import (
 from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
 from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.protocols import HasTypeMetadata, Optimizer
+from tinychain_compile.protocols import HasTypeMetadata, Optimizer, OptimizerInputs
 from tinychain_compile.tensor import Tensor
 
 _UPDATE_ROLES = ("parameter", "gradient")
@@ -36,7 +36,7 @@ class StrictDeclarationChecker:
         inputs: Mapping[str, HasTypeMetadata],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
-        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None,
+        optimizer_inputs: OptimizerInputs,
     ) -> Declaration:
         """Return the declaration.
 
@@ -83,14 +83,14 @@ def _name(what: str, name: object) -> str:
     return name
 
 
-def _type(name: str, spec: object) -> TensorType:
+def _type(name: str, spec: object, what: str = "input") -> TensorType:
     if isinstance(spec, TensorType):
         return spec
     hint = "Declare it with TensorType(dtype, shape), or with an array of that dtype and shape."
     for attribute, missing in (("dtype", MissingDtypeError), ("shape", MissingShapeError)):
         if getattr(spec, attribute, None) is None:
             raise missing(
-                f"input {name!r}",
+                f"{what} {name!r}",
                 expected=f"a spec with a {attribute}",
                 got=repr(spec),
                 hint=hint,
@@ -100,7 +100,7 @@ def _type(name: str, spec: object) -> TensorType:
         dtype = as_dtype(given.dtype)
     except CompilationError as error:
         raise MissingDtypeError(
-            f"input {name!r}",
+            f"{what} {name!r}",
             expected=f"one of the dtypes {', '.join(map(dtype_name, DTYPES))}",
             got=repr(given.dtype),
             hint=hint,
@@ -109,7 +109,7 @@ def _type(name: str, spec: object) -> TensorType:
         return TensorType(dtype, given.shape)
     except CompilationError as error:
         raise MissingShapeError(
-            f"input {name!r}", expected=error.expected, got=error.got, hint=hint
+            f"{what} {name!r}", expected=error.expected, got=error.got, hint=hint
         ) from error
 
 
@@ -169,27 +169,18 @@ def _update_of(
 
 
 def _runtime_inputs(
-    declared: Sequence[str] | Mapping[str, RuntimeInput] | None,
+    declared: OptimizerInputs,
     required: tuple[str, ...] | None,
     label: str,
 ) -> tuple[RuntimeInput, ...]:
     if declared is None:
         return tuple(RuntimeInput(name) for name in required or ())
-    if isinstance(declared, str):
+    if isinstance(declared, str) or not isinstance(cast(object, declared), (Mapping, Sequence)):
         raise DeclarationError(
             "optimizer_inputs", expected="a sequence of names, or a mapping", got=repr(declared)
         )
-    rows: list[RuntimeInput] = []
-    for name in declared:
-        given = declared[name] if isinstance(declared, Mapping) else None
-        own = _name("optimizer input", name)
-        rows.append(given if isinstance(given, RuntimeInput) else RuntimeInput(own))
-        if rows[-1].name != own:
-            raise DeclarationError(
-                f"optimizer input {own!r}",
-                expected="a RuntimeInput of the same name",
-                got=repr(rows[-1].name),
-            )
+    given: Mapping[str, object] = declared if isinstance(declared, Mapping) else {}
+    rows = [_runtime_input(name, given[name] if given else None) for name in declared]
     names = [row.name for row in rows]
     repeated = sorted({name for name in names if names.count(name) > 1})
     missing = [name for name in required or () if name not in names]
@@ -208,6 +199,25 @@ def _runtime_inputs(
                 got=f"{', '.join(found)}, which {problem}",
             )
     return tuple(rows)
+
+
+def _runtime_input(name: object, given: object) -> RuntimeInput:
+    """Return a runtime scalar from its description: none, a ``RuntimeInput``, or a scalar spec."""
+    own = _name("optimizer input", name)
+    if given is None:
+        return RuntimeInput(own)
+    if isinstance(given, RuntimeInput):
+        if given.name != own:
+            raise DeclarationError(
+                f"optimizer input {own!r}",
+                expected="a RuntimeInput of the same name",
+                got=repr(given.name),
+            )
+        return given
+    type = _type(own, given, "optimizer input")
+    if type.shape != ():
+        raise DeclarationError(f"optimizer input {own!r}", expected="a scalar", got=str(type))
+    return RuntimeInput(own, type.dtype)
 
 
 def _check_signature(

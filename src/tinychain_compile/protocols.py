@@ -238,6 +238,10 @@ class HasTypeMetadata(Protocol):
         ...
 
 
+OptimizerInputs: TypeAlias = Sequence[str] | Mapping[str, RuntimeInput | HasTypeMetadata] | None
+"""The runtime scalars of an update: names, or a description of each; ``None`` for what it needs."""
+
+
 class DeclarationChecker(Protocol):
     """Checks what the caller declared, completely, before any of the caller's code runs."""
 
@@ -248,7 +252,7 @@ class DeclarationChecker(Protocol):
         inputs: Mapping[str, HasTypeMetadata],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
-        optimizer_inputs: Sequence[str] | Mapping[str, RuntimeInput] | None,
+        optimizer_inputs: OptimizerInputs,
     ) -> Declaration:
         """Return the declaration, checked."""
         ...

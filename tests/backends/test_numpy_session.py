@@ -86,13 +86,13 @@ def test_a_rate_of_zero_changes_nothing_and_the_rate_is_read_each_step(session, 
 
 
 def test_defaults_are_filled_in_and_ranges_checked(batch, start):
-    rate = RuntimeInput("learning_rate", default=0.1, minimum=0.0)
+    rate = RuntimeInput("learning_rate", default=0.1, valid_range=(0.0, 1.0))
     record = compile_regression(optimizer_inputs={"learning_rate": rate})
     by_default, given = NumpySession(record, start), NumpySession(record, start)
     by_default.step(batch)
     given.step(batch, learning_rate=0.1)
     np.testing.assert_array_equal(by_default.parameters["w"], given.parameters["w"])
-    for wrong in (-0.1, float("nan"), [0.1, 0.2]):
+    for wrong in (-0.1, 1.1, float("nan"), [0.1, 0.2]):
         with pytest.raises(BindingError, match="learning_rate"):
             given.step(batch, learning_rate=wrong)
 

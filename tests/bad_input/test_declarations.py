@@ -96,6 +96,8 @@ def compile_with(function=loss, **changes):
         ({"function": iter}, LossSignatureError, ["loss", "signature"]),
         ({"optimizer": 3}, DeclarationError, ["optimizer", "3"]),
         ({"optimizer_inputs": [1]}, DeclarationError, ["optimizer input", "1"]),
+        ({"optimizer_inputs": [["a"]]}, DeclarationError, ["optimizer input", "['a']"]),
+        ({"optimizer_inputs": 3}, DeclarationError, ["optimizer_inputs", "3"]),
         ({"function": 3}, DeclarationError, ["loss", "function"]),
         ({"seed_label": "x"}, DeclarationError, ["seed_label", "'x'"]),
     ],

@@ -104,6 +104,8 @@ def test_tracing_an_update_alone():
         ([], "learning_rate, which are required"),
         ("learning_rate", "sequence of names"),
         ({"learning_rate": RuntimeInput("rate")}, "same name"),
+        ({"learning_rate": TensorType("f32", (3,))}, "a scalar"),
+        ({"learning_rate": TensorType("f16", ())}, "f32 or f64"),
     ],
 )
 def test_inputs_declared_and_required_are_compared_both_ways(declared, message):
@@ -161,6 +163,22 @@ def test_the_record_names_the_runtime_inputs_and_the_optimizer():
     step = compiled("regression")
     assert step.runtime_inputs == (RuntimeInput("learning_rate"),)
     assert step.provenance.optimizer_label == "SGD"
-    given = RuntimeInput("learning_rate", default=0.1, minimum=0.0)
+    given = RuntimeInput("learning_rate", default=0.1, valid_range=(0.0, 1.0))
     step = compiled("regression", optimizer_inputs={"learning_rate": given})
     assert step.runtime_inputs == (given,)
+
+
+def test_a_runtime_input_may_have_a_dtype_of_its_own():
+    for given in (RuntimeInput("learning_rate", "f64"), TensorType("f64", ())):
+        step = compile_with(SGD(), optimizer_inputs={"learning_rate": given})
+        (row,) = step.parameters
+        assert row.source_update_graph.input("learning_rate").type == TensorType("f64", ())
+        assert row.source_update_graph.output("parameter").type == W
+
+
+def test_anything_with_dtype_and_shape_describes_a_traced_update():
+    w, rate = np.zeros((3, 1), np.float32), np.float32(0.1)
+    traced = trace_parameter_update(
+        SGD().update, parameter=w, gradient=w, optimizer_inputs={"learning_rate": rate}
+    )
+    assert traced.graph.output("parameter").type == W

@@ -138,11 +138,12 @@ class NumpySession:
         scalars: dict[str, Any] = {**defaults, **given}
         check_names("optimizer inputs", scalars, rows)
         for name, value in scalars.items():
-            minimum = rows[name].minimum
-            if np.shape(value) != () or (minimum is not None and not value >= minimum):
-                bound = "" if minimum is None else f" of at least {minimum}"
+            low, high = rows[name].valid_range
+            if np.shape(value) != () or not low <= value <= high:
                 raise BindingError(
-                    f"optimizer input {name!r}", expected=f"a number{bound}", got=repr(value)
+                    f"optimizer input {name!r}",
+                    expected=f"a number from {low} to {high}",
+                    got=repr(value),
                 )
         return scalars
 
