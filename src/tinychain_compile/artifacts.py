@@ -232,7 +232,7 @@ class DependencyAnalysis:
     @property
     def required_inputs(self) -> tuple[ValueDependency, ...]:
         """Everything that is not made inside."""
-        return tuple(d for d in self.dependencies if d.provenance is not Provenance.LOCAL_VALUE)
+        return self.dependencies[: len(self.dependencies) - len(self.schedule)]
 
     def _of(self, provenance: Provenance) -> tuple[ValueDependency, ...]:
         return tuple(d for d in self.dependencies if d.provenance is provenance)

@@ -80,7 +80,7 @@ def _analyse(
             got="a value that nobody supplies",
         )
     rows += [_row(operation.output, Provenance.LOCAL_VALUE) for operation in schedule]
-    return DependencyAnalysis(tuple(value.id for value in selected), tuple(rows), schedule)
+    return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 
 def _check_free(graph: Graph, free: dict[str, Value], selected: Sequence[Value]) -> None:
@@ -96,4 +96,5 @@ def _check_free(graph: Graph, free: dict[str, Value], selected: Sequence[Value])
 
 
 def _row(value: Value, provenance: Provenance) -> ValueDependency:
-    return ValueDependency(value.id, provenance, value.type.dtype, value.type.shape)
+    type = value.type
+    return ValueDependency(value.id, provenance, type.dtype, type.shape)

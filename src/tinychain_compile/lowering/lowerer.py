@@ -8,7 +8,6 @@ from types import MappingProxyType
 from tinychain_compile.artifacts import (
     LoweredOperation,
     LoweredProgram,
-    Provenance,
     TargetValue,
     ValueDependency,
 )
@@ -104,10 +103,8 @@ class _Lowering:
 
     def run(self) -> LoweredProgram:
         analysis = self._program.analysis
-        local = Provenance.LOCAL_VALUE
-        for row in analysis.dependencies:
-            if row.provenance is not local:
-                self._values[row.value_id] = self._bound(row)
+        for row in analysis.required_inputs:
+            self._values[row.value_id] = self._bound(row)
         if type(self._program.target.fusion) is NoFusion:
             for operation in analysis.schedule:
                 self._lower_one(operation)

@@ -47,7 +47,7 @@ def rewrite(
     Raises:
         MalformedGraphError: A rule changes the type, or does not end.
     """
-    if all(rule_for(operation) is None for operation in graph.operations):
+    if not any(map(rule_for, graph.operations)):
         return graph
     return _Rewriting(graph, rule_for, ids or _own_ids(graph), how).run()
 
