@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from tinychain_compile.artifacts import DerivativeProgram, OnDisconnected
 from tinychain_compile.errors import (
-    DeclarationError,
     DisconnectedParameterError,
     MalformedGraphError,
     MissingDerivativeError,
@@ -52,10 +51,6 @@ class ReverseModeEngine:
             MissingDerivativeError: Operators on a parameter's path have no rule; all are named.
             DisconnectedParameterError: A parameter does not reach the loss.
         """
-        if seed_label in forward.input_ids:
-            raise DeclarationError(
-                "seed_label", expected="a name that no input has", got=repr(seed_label)
-            )
         loss = forward.outputs[0].value
         named = tuple(NamedValue(name, forward.input(name)) for name in parameters)
         builder = GraphBuilder(ids, Derived("derivative", "loss", None))

@@ -113,8 +113,22 @@ class TrainingStepCompiler:
             parameters=parameters,
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
+            bind_input=bind_input,
+            seed_label=seed_label,
+            passes={
+                "forward": forward_expansions,
+                "derivative": derivative_expansions,
+                "update": update_expansions,
+            },
         )
+        forward_target = self.lowerer.open_target()
+        derivative_target = self.lowerer.open_target()
+        update_targets = {
+            type: self.lowerer.open_target()
+            for type in dict.fromkeys(type for _, type in _parameter_types(declaration))
+        }
         ids = fresh_ids()
+
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         derivative = self.vjp_engine.derive(
@@ -130,14 +144,16 @@ class TrainingStepCompiler:
             verify(planned.graph)
         captures = self.dependency_classifier.classify_derivative(planned)
         selected = self.dependency_classifier.select_forward(forward, captures)
+        if selected is not forward:
+            verify(selected)
         updates = self._trace_updates(declaration, ids)
 
-        forward_program = self._ready("forward", selected, forward_expansions, ids)
+        forward_program = self._ready("forward", selected, forward_target, forward_expansions, ids)
         legal_derivative, derivative_to_lower = self._ready_derivative(
-            planned, captures, derivative_expansions, ids
+            planned, captures, derivative_target, derivative_expansions, ids
         )
         update_programs = {
-            type: self._ready_update(type, update, update_expansions, ids)
+            type: self._ready_update(type, update, update_targets[type], update_expansions, ids)
             for type, update in updates.items()
         }
         self.lowerer.check_support(
@@ -216,11 +232,14 @@ class TrainingStepCompiler:
         Raises:
             CompilationError: Or the member of the family that says what is wrong.
         """
-        types = self.declaration_checker.check_function(function, inputs=inputs)
+        types = self.declaration_checker.check_function(
+            function, inputs=inputs, bind_input=bind_input, passes={"function": expansions}
+        )
+        target = self.lowerer.open_target()
         ids = fresh_ids()
         graph = self.tracer.trace_function(function, types, ids)
         verify(graph)
-        program = self._ready("function", graph, expansions, ids)
+        program = self._ready("function", graph, target, expansions, ids)
         self.lowerer.check_support([program.to_lower])
         return CompiledFunction(
             source_graph=graph,
@@ -253,10 +272,14 @@ class TrainingStepCompiler:
         return updates
 
     def _ready(
-        self, name: str, graph: Graph, passes: Sequence[Pass[Graph]], ids: IdSource
+        self,
+        name: str,
+        graph: Graph,
+        target: LoweringTarget,
+        passes: Sequence[Pass[Graph]],
+        ids: IdSource,
     ) -> _Program:
-        """Legalize a graph for a target of its own, run the caller's passes, and analyse it."""
-        target = self.lowerer.open_target()
+        """Legalize a graph for its target, run the caller's passes, and analyse it."""
         legal = self._legalized(graph, target, ids)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
         analysis = self.dependency_classifier.classify(legal)
@@ -266,11 +289,11 @@ class TrainingStepCompiler:
         self,
         program: DerivativeProgram,
         analysis: DependencyAnalysis,
+        target: LoweringTarget,
         passes: Sequence[Pass[DerivativeProgram]],
         ids: IdSource,
     ) -> tuple[DerivativeProgram, ProgramToLower]:
         """Do the same for the derivative, whose analysis holds for as long as nothing changes."""
-        target = self.lowerer.open_target()
         graph = self._legalized(program.graph, target, ids)
         legal = program if graph is program.graph else program.with_graph(graph)
         legal = self.pass_runner.run_derivative(legal, passes)
@@ -282,11 +305,11 @@ class TrainingStepCompiler:
         self,
         type: TensorType,
         update: TracedUpdate,
+        target: LoweringTarget,
         passes: Sequence[Pass[TracedUpdate]],
         ids: IdSource,
     ) -> _Program:
         """Do the same for an update."""
-        target = self.lowerer.open_target()
         legal = TracedUpdate(self._legalized(update.graph, target, ids))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)

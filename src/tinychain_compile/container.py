@@ -200,6 +200,10 @@ def compiler_for(
         fusion: The fusion hook, used for every program; none if ``None``.
     """
     is_registry = hasattr(handlers, "has_handler") and not isinstance(handlers, type)
+    if not is_registry and not callable(handlers):
+        raise BackendError(
+            "handlers", expected="a registry, or a function that makes one", got=repr(handlers)
+        )
     registry_for_program = cast(
         Callable[[], HandlerRegistry], (lambda: handlers) if is_registry else handlers
     )

@@ -20,7 +20,7 @@ from tinychain_compile.errors import (
 from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
 from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.protocols import HasTypeMetadata, Optimizer, OptimizerInputs
+from tinychain_compile.protocols import BindInput, HasTypeMetadata, Optimizer, OptimizerInputs
 from tinychain_compile.tensor import Tensor
 
 _UPDATE_ROLES = ("parameter", "gradient")
@@ -37,13 +37,20 @@ class StrictDeclarationChecker:
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs,
+        bind_input: BindInput | None,
+        seed_label: str,
+        passes: Mapping[str, Sequence[object]],
     ) -> Declaration:
         """Return the declaration.
 
         Raises:
             DeclarationError: Or the member of the family that names what is wrong.
         """
-        types = self.check_function(loss, inputs=inputs, what="loss")
+        types = _checked_call(loss, inputs, "loss")
+        if _name("seed_label", seed_label) in types:
+            raise DeclarationError(
+                "seed_label", expected="a name that no input has", got=repr(seed_label)
+            )
         names = _parameter_names(parameters, types)
         update, required, label = _update_of(optimizer)
         runtime_inputs = _runtime_inputs(optimizer_inputs, required, label)
@@ -53,6 +60,7 @@ class StrictDeclarationChecker:
             f"update of {label}",
             UpdateSignatureError,
         )
+        _check_callables(bind_input, passes)
         return Declaration(types, names, update, runtime_inputs, label)
 
     def check_function(
@@ -60,16 +68,37 @@ class StrictDeclarationChecker:
         function: Callable[..., object],
         *,
         inputs: Mapping[str, HasTypeMetadata],
-        what: str = "function",
+        bind_input: BindInput | None,
+        passes: Mapping[str, Sequence[object]],
     ) -> Mapping[str, TensorType]:
         """Return the type of each input of a function that takes them by keyword."""
-        if not isinstance(cast(object, inputs), Mapping) or not inputs:
-            raise DeclarationError(
-                "inputs", expected="a mapping from names to specs, not empty", got=repr(inputs)
-            )
-        types = {_name("input", name): _type(name, spec) for name, spec in inputs.items()}
-        _check_signature(function, tuple(types), what, LossSignatureError)
-        return types
+        _check_callables(bind_input, passes)
+        return _checked_call(function, inputs, "function")
+
+
+def _checked_call(
+    function: Callable[..., object], inputs: Mapping[str, HasTypeMetadata], what: str
+) -> Mapping[str, TensorType]:
+    """Return the input types, after checking that the function takes them by keyword."""
+    if not isinstance(cast(object, inputs), Mapping) or not inputs:
+        raise DeclarationError(
+            "inputs", expected="a mapping from names to specs, not empty", got=repr(inputs)
+        )
+    types = {_name("input", name): _type(name, spec) for name, spec in inputs.items()}
+    _check_signature(function, tuple(types), what, LossSignatureError)
+    return types
+
+
+def _check_callables(bind_input: object, passes: Mapping[str, Sequence[object]]) -> None:
+    """Check that what will be called later can be called."""
+    given = {
+        f"{stage} pass {i}": item for stage, items in passes.items() for i, item in enumerate(items)
+    }
+    if bind_input is not None:
+        given["bind_input"] = bind_input
+    for what, item in given.items():
+        if not callable(item):
+            raise DeclarationError(what, expected="a function", got=repr(item))
 
 
 def _name(what: str, name: object) -> str:

@@ -253,12 +253,20 @@ class DeclarationChecker(Protocol):
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs,
+        bind_input: BindInput | None,
+        seed_label: str,
+        passes: Mapping[str, Sequence[object]],
     ) -> Declaration:
         """Return the declaration, checked."""
         ...
 
     def check_function(
-        self, function: Callable[..., object], *, inputs: Mapping[str, HasTypeMetadata]
+        self,
+        function: Callable[..., object],
+        *,
+        inputs: Mapping[str, HasTypeMetadata],
+        bind_input: BindInput | None,
+        passes: Mapping[str, Sequence[object]],
     ) -> Mapping[str, TensorType]:
         """Return the input types of a forward-only function, checked."""
         ...

@@ -15,9 +15,11 @@ from tinychain_compile import (
     compile_training_step,
 )
 from tinychain_compile.errors import (
+    BackendError,
     CompilationError,
     DeclarationError,
     DtypeMismatchError,
+    HandlerContractError,
     LossSignatureError,
     MissingDtypeError,
     MissingShapeError,
@@ -100,14 +102,28 @@ def compile_with(function=loss, **changes):
         ({"optimizer_inputs": 3}, DeclarationError, ["optimizer_inputs", "3"]),
         ({"function": 3}, DeclarationError, ["loss", "function"]),
         ({"seed_label": "x"}, DeclarationError, ["seed_label", "'x'"]),
+        ({"seed_label": "not a name"}, DeclarationError, ["seed_label", "identifier"]),
+        ({"bind_input": 3}, DeclarationError, ["bind_input", "3"]),
+        ({"forward_expansions": [len, 3]}, DeclarationError, ["forward pass 1", "3"]),
+        ({"update_expansions": [None]}, DeclarationError, ["update pass 0", "None"]),
+        ({"handlers": None}, BackendError, ["handlers", "None"]),
+        ({"handlers": lambda: None}, HandlerContractError, ["registry", "has_handler", "None"]),
+        ({"fusion": 3}, HandlerContractError, ["fusion hook", "fuse()", "3"]),
     ],
 )
 def test_the_message_names_subject_expectation_and_value(changes, error, parts):
+    ran = []
+
+    def watched(x, w):
+        ran.append(1)
+        return loss(x, w)
+
     with pytest.raises(error) as caught:
-        compile_with(**changes)
+        compile_with(**{"function": watched, **changes})
     for part in parts:
         assert part in str(caught.value)
     assert isinstance(caught.value.category, str)
+    assert ran == []
 
 
 @pytest.mark.parametrize("shape", [(-1,), (2.5,), ("a b",), "batch", 3, (True,), None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.hooks import hook_returning
 from tests.support.losses import REGRESSION_TYPES, regression
 from tinychain_compile import SGD, CompilationError, TensorType, compile_training_step
 from tinychain_compile.testing import RecordingRegistry
@@ -46,6 +47,9 @@ def test_the_loss_runs_once_with_every_input_by_keyword():
         {"optimizer_inputs": ["rate"]},
         {"optimizer": lambda parameter: parameter},
         {"optimizer": object()},
+        {"fusion": hook_returning(None, lookahead=0)},
+        {"seed_label": "x"},
+        {"forward_expansions": [3]},
         {"inputs": {**REGRESSION_TYPES, "not a name": TensorType("f64", ())}},
     ],
 )

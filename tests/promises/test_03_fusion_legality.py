@@ -174,5 +174,9 @@ def test_a_hook_derived_from_the_null_hook_is_asked():
 
 
 def test_a_hook_without_a_lookahead_is_refused():
+    class Blind:
+        def fuse(self, context):
+            return None
+
     with pytest.raises(HandlerContractError, match="lookahead"):
-        compile_with(fusable, object())
+        compile_with(fusable, Blind())

@@ -52,8 +52,14 @@ class ProgramLowerer:
         self._fusion_for_program = fusion_for_program
 
     def open_target(self) -> LoweringTarget:
-        """Return the registry and the hook of one program."""
+        """Return the registry and the hook of one program.
+
+        Raises:
+            HandlerContractError: One of them is not what it must be.
+        """
         target = LoweringTarget(self._registry_for_program(), self._fusion_for_program())
+        _check_methods("handler registry", target.handlers, ("has_handler", "lookup"))
+        _check_methods("fusion hook", target.fusion, ("fuse",))
         check_lookahead(target.fusion)
         return target
 
@@ -205,6 +211,16 @@ def _window(
             if len(window) == lookahead:
                 break
     return window
+
+
+def _check_methods(what: str, given: object, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if not callable(getattr(given, name, None))]
+    if missing or isinstance(given, type):
+        raise HandlerContractError(
+            what,
+            expected=f"an object with {', '.join(f'{name}()' for name in names)}",
+            got=f"{given!r}",
+        )
 
 
 def _row_itself(row: ValueDependency) -> TargetValue:
