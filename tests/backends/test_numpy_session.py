@@ -76,6 +76,9 @@ def test_the_session_holds_copies_and_shows_parameters_read_only(session, batch,
         np.testing.assert_array_equal(before[name], kept[name])
     with pytest.raises(TypeError):
         session.parameters["w"] = start["w"]
+    for shown in (before, session.parameters):
+        with pytest.raises(ValueError, match="read-only"):
+            shown["w"][0] = 1.0
 
 
 def test_a_rate_of_zero_changes_nothing_and_the_rate_is_read_each_step(session, batch, start):

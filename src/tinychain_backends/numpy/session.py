@@ -49,14 +49,16 @@ class NumpySession:
         arrays = {name: np.array(parameters[name]) for name in self._updates}
         shapes = {name: self._declared[name].type.shape for name in self._updates}
         sizes = read_sizes(symbol_sources(shapes), arrays)
-        self._parameters = {
-            name: self._checked(f"parameter {name!r}", name, array, sizes)
-            for name, array in arrays.items()
-        }
+        self._parameters = _read_only(
+            {
+                name: self._checked(f"parameter {name!r}", name, array, sizes)
+                for name, array in arrays.items()
+            }
+        )
 
     @property
     def parameters(self) -> Mapping[str, Array]:
-        """The current value of each parameter, by name, in order; read-only."""
+        """The current value of each parameter, by name, in order; arrays are read-only."""
         return MappingProxyType(self._parameters)
 
     def step(self, batch: Mapping[str, ArrayLike], **optimizer_inputs: float) -> dict[str, Array]:
@@ -84,7 +86,7 @@ class NumpySession:
                 bound[ids[value.name]] = np.asarray(scalars[value.name], value.value.type.dtype)
             result = self._updates[row.name].run(bound, sizes)
             updated[row.name] = result[row.updated_parameter_value_id]
-        self._parameters = updated
+        self._parameters = _read_only(updated)
         return self._outputs(values)
 
     def value_and_gradients(self, batch: Mapping[str, ArrayLike]) -> tuple[Array, dict[str, Array]]:
@@ -146,6 +148,12 @@ class NumpySession:
                     got=repr(value),
                 )
         return scalars
+
+
+def _read_only(arrays: dict[str, Array]) -> dict[str, Array]:
+    for array in arrays.values():
+        array.setflags(write=False)
+    return arrays
 
 
 class NumpyFunction:
