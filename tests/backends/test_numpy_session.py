@@ -324,3 +324,21 @@ def test_a_parameter_may_have_a_symbolic_size():
     np.testing.assert_allclose(session.parameters["w"], 1.0 - np.arange(4.0))
     with pytest.raises(BindingError):
         session.step({"x": np.arange(5.0)}, learning_rate=4.0)
+
+
+def test_an_update_that_returns_an_operand_does_not_freeze_the_callers_array():
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda w: w,
+            inputs={"w": np.zeros(())},
+            parameters=["w"],
+            optimizer=lambda parameter, gradient: gradient,
+        )
+    )
+    session = NumpySession(step, {"w": np.array(3.0)})
+    _, gradients = session.value_and_gradients({})
+    session.step({})
+    assert gradients["w"].flags.writeable
+    assert float(session.parameters["w"]) == 1.0

@@ -84,8 +84,9 @@ class NumpySession:
             }
             for value in row.source_update_graph.inputs[2:]:
                 bound[ids[value.name]] = np.asarray(scalars[value.name], value.value.type.dtype)
-            result = self._updates[row.name].run(bound, sizes)
-            updated[row.name] = result[row.updated_parameter_value_id]
+            result = self._updates[row.name].run(bound, sizes)[row.updated_parameter_value_id]
+            is_operand = any(result is operand for operand in bound.values())
+            updated[row.name] = result.copy() if is_operand else result
         self._parameters = _read_only(updated)
         return self._outputs(values)
 
