@@ -10,9 +10,10 @@ import pytest
 
 from reference import ReferenceContainer, ReferenceTrainer
 from tests.support.losses import NETWORK_TYPES, network
-from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
 from tinychain_compile import SGD, TensorType
 from tinychain_compile.errors import UnsupportedOperatorError
+from tinychain_compile.functions import stop_gradient
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "network_by_jax.json").read_text())
 BACKENDS = {
@@ -85,3 +86,36 @@ def test_the_reference_backend_has_the_twelve_the_literals_and_cast():
     from tinychain_compile.operators import BASIS, LITERALS, Cast, DimensionSize
 
     assert set(FUNCTIONS) == set(BASIS) | set(LITERALS) - {DimensionSize} | {Cast}
+
+
+@each_backend
+def test_a_loss_that_is_stopped_has_zero_gradients_and_keeps_its_id(backend):
+    training = trainer(
+        backend,
+        lambda x, w: stop_gradient(np.sum(x * w)),
+        {"x": TensorType("f64", (3,)), "w": TensorType("f64", (3,))},
+        {"w": np.array([1.0, 2.0, 3.0])},
+    )
+    loss, gradients = training.value_and_gradients({"x": np.ones(3)})
+    assert float(loss) == 6.0
+    np.testing.assert_array_equal(gradients["w"], np.zeros(3))
+
+
+def test_a_stopped_input_may_be_an_output_twice():
+    record = (
+        NumpyContainer()
+        .compiler()
+        .compile_function(
+            lambda x: {
+                "first": stop_gradient(x),
+                "second": stop_gradient(stop_gradient(x)),
+                "x": x,
+            },
+            inputs={"x": np.zeros((2, 3))},
+        )
+    )
+    x = np.arange(6.0).reshape(2, 3)
+    outputs = NumpyFunction(record)({"x": x})
+    for name in ("first", "second", "x"):
+        np.testing.assert_array_equal(outputs[name], x)
+    assert len(set(record.output_value_ids.values())) == 3
