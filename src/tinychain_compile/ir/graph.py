@@ -83,7 +83,7 @@ class Operation(Frozen):
     @property
     def id(self) -> str:
         """The operation's name, such as ``n7`` where its output is ``v7``."""
-        return "n" + self.output.id[1:]
+        return "n" + self.output.id.removeprefix("v")
 
     def __repr__(self) -> str:
         operands = ", ".join(value.id for value in self.inputs)
