@@ -28,7 +28,12 @@ def reduce_max(op: ReduceMax, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
 
 
 def _repeated(reduced: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """Return what a reduction gave, repeated to the shape of its operand."""
+    """Return what a reduction gave, repeated to the shape of its operand.
+
+    Leading axes that are gone need no axis of size 1 in their place: broadcasting adds them.
+    """
+    if axes == tuple(range(len(axes))) and reduced.ndim == x.ndim - len(axes):
+        return reduced.broadcast_to(x.shape)
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
     return reduced.reshape(kept).broadcast_to(x.shape)
 
