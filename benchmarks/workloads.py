@@ -31,11 +31,10 @@ class Workload:
     parameters: tuple[str, ...]
 
 
-def _mlp_loss(x: Any, labels: Any, **parameters: Any) -> Any:
-    hidden = x
-    for layer in (1, 2):
-        hidden = relu(hidden @ parameters[f"w{layer}"] + parameters[f"b{layer}"])
-    scores = log_softmax(hidden @ parameters["w3"] + parameters["b3"], axis=1)
+def _mlp_loss(x: Any, labels: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+    hidden = relu(x @ w1 + b1)
+    hidden = relu(hidden @ w2 + b2)
+    scores = log_softmax(hidden @ w3 + b3, axis=1)
     return -np.mean(np.take_along_axis(scores, labels[:, None], axis=1))
 
 

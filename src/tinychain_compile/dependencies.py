@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tinychain_compile.artifacts import (
     DependencyAnalysis,
@@ -62,16 +62,17 @@ def _analyse(
     schedule = late_schedule(graph, selected)
     local = {operation.output for operation in schedule}
     free = {value.id: value for value in selected if value not in local}
+    if free:
+        _check_are_inputs(graph, free)
     for operation in schedule:
         if not local.issuperset(operation.inputs):
-            free.update((value.id, value) for value in operation.inputs if value not in local)
-    _check_free(graph, free, selected)
-    rows = [
-        _row(value, provenance)
-        for provenance, values in origins
-        for value in values
-        if free and free.pop(value.id, None) is not None
-    ]
+            free.update([(value.id, value) for value in operation.inputs if value not in local])
+    rows: list[ValueDependency] = []
+    for provenance, values in origins:
+        for value in values:
+            if value.id in free:
+                del free[value.id]
+                rows.append(_row(value, provenance))
     if free:
         lost = next(iter(free.values()))
         raise MissingDependencyError(
@@ -83,11 +84,11 @@ def _analyse(
     return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 
-def _check_free(graph: Graph, free: dict[str, Value], selected: Sequence[Value]) -> None:
-    """Check that what is not made here is an input; an output that is neither is misplaced."""
+def _check_are_inputs(graph: Graph, free: Mapping[str, Value]) -> None:
+    """Check that a selected output which is not made here is an input at least."""
     inputs = {value.id for _, value in graph.inputs}
-    for value in selected:
-        if value.id in free and value.id not in inputs:
+    for value_id, value in free.items():
+        if value_id not in inputs:
             raise InvalidOutputError(
                 f"{graph.name}: output {value!r}",
                 expected="a value of the graph",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from tinychain_compile.ir.frozen import Frozen, assign
+from tinychain_compile.ir.frozen import Frozen, assign, slot_setters
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Origin
 from tinychain_compile.ir.types import TensorType
@@ -37,12 +37,15 @@ class Value(Frozen):
     producer: Operation | None
 
     def __init__(self, id: str, type: TensorType, producer: Operation | None = None) -> None:
-        assign(self, "id", id)
-        assign(self, "type", type)
-        assign(self, "producer", producer)
+        _set_id(self, id)
+        _set_type(self, type)
+        _set_producer(self, producer)
 
     def __repr__(self) -> str:
         return f"<{self.id}: {self.type}>"
+
+
+_set_id, _set_producer, _set_type = slot_setters(Value)
 
 
 class Operation(Frozen):
@@ -74,11 +77,11 @@ class Operation(Frozen):
         output_id: str,
         origin: Origin | None = None,
     ) -> None:
-        assign(self, "operator", operator)
-        assign(self, "inputs", inputs)
+        _set_operator(self, operator)
+        _set_inputs(self, inputs)
         type = operator.infer(*[value.type for value in inputs])
-        assign(self, "output", Value(output_id, type, self))
-        assign(self, "origin", origin)
+        _set_output(self, Value(output_id, type, self))
+        _set_origin(self, origin)
 
     @property
     def id(self) -> str:
@@ -88,6 +91,9 @@ class Operation(Frozen):
     def __repr__(self) -> str:
         operands = ", ".join(value.id for value in self.inputs)
         return f"<{self.output.id} = {self.operator.name}({operands})>"
+
+
+_set_inputs, _set_operator, _set_origin, _set_output = slot_setters(Operation)
 
 
 class NamedValue(NamedTuple):

@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from tinychain_compile.ir.frozen import Frozen, assign
+from tinychain_compile.ir.frozen import Frozen, assign, slot_setters
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
@@ -36,8 +36,8 @@ class SourceLine(Frozen):
     instruction: int
 
     def __init__(self, code: CodeType, instruction: int) -> None:
-        assign(self, "code", code)
-        assign(self, "instruction", instruction)
+        _set_code(self, code)
+        _set_instruction(self, instruction)
 
     @property
     def file(self) -> str:
@@ -68,6 +68,9 @@ class SourceLine(Frozen):
         text = self.text
         place = f"{self.file}:{self.line}, in {self.code.co_name}"
         return f"{place}: {text}" if text else place
+
+
+_set_code, _set_instruction = slot_setters(SourceLine)
 
 
 class Derived(Frozen):

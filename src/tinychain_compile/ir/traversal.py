@@ -15,14 +15,8 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
     operation stands nearest to it. Depends on the graph alone.
     """
     boundary = {value for _, value in graph.inputs}
-    uses = _count_uses(outputs, boundary)
-    ready = list(
-        dict.fromkeys(
-            value.producer
-            for value in outputs
-            if value.producer is not None and value not in boundary and not uses[value.producer]
-        )
-    )
+    uses, selected = _count_uses(outputs, boundary)
+    ready = [operation for operation in selected if not uses[operation]]
     backwards: list[Operation] = []
     while ready:
         operation = ready.pop()
@@ -62,15 +56,20 @@ def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) 
     return list(free)
 
 
-def _count_uses(outputs: Iterable[Value], boundary: set[Value]) -> dict[Operation, int]:
-    """Return, for each operation the outputs need, how often such operations read its value."""
+def _count_uses(
+    outputs: Iterable[Value], boundary: set[Value]
+) -> tuple[dict[Operation, int], list[Operation]]:
+    """Return how often needed operations read each needed one's value, and which make the outputs.
+
+    Each operation that makes an output stands once, in the order of the outputs.
+    """
     uses: dict[Operation, int] = {}
-    pending: list[Operation] = []
     for value in outputs:
         producer = value.producer
-        if producer is not None and value not in boundary and producer not in uses:
+        if producer is not None and value not in boundary:
             uses[producer] = 0
-            pending.append(producer)
+    selected = list(uses)
+    pending = selected.copy()
     while pending:
         for value in pending.pop().inputs:
             producer = value.producer
@@ -81,4 +80,4 @@ def _count_uses(outputs: Iterable[Value], boundary: set[Value]) -> dict[Operatio
             else:
                 uses[producer] = 1
                 pending.append(producer)
-    return uses
+    return uses, selected

@@ -9,7 +9,7 @@ from typing import SupportsIndex, cast
 from tinychain_compile.errors import MissingShapeError
 from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, size_of
 from tinychain_compile.ir.dtypes import FLOATING, DType, as_dtype, dtype_name
-from tinychain_compile.ir.frozen import Frozen, assign
+from tinychain_compile.ir.frozen import Frozen, slot_setters
 
 
 class TensorType(Frozen):
@@ -34,15 +34,15 @@ class TensorType(Frozen):
     shape: Shape
 
     def __init__(self, dtype: object, shape: Sequence[object]) -> None:
-        assign(self, "dtype", as_dtype(dtype))
-        assign(self, "shape", _as_shape(shape))
+        _set_dtype(self, as_dtype(dtype))
+        _set_shape(self, _as_shape(shape))
 
     @staticmethod
     def of(dtype: DType, shape: Shape) -> TensorType:
         """Return the type of a canonical dtype and a well-formed shape, without checking them."""
-        made = TensorType.__new__(TensorType)
-        assign(made, "dtype", dtype)
-        assign(made, "shape", shape)
+        made = _new(TensorType)
+        _set_dtype(made, dtype)
+        _set_shape(made, shape)
         return made
 
     def with_shape(self, shape: Shape) -> TensorType:
@@ -80,6 +80,10 @@ class TensorType(Frozen):
 
     def __repr__(self) -> str:
         return f"{dtype_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+_set_dtype, _set_shape = slot_setters(TensorType)
+_new = object.__new__
 
 
 def _as_shape(shape: object) -> Shape:
