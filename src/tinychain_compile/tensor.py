@@ -128,7 +128,9 @@ class Tensor(Elementless):
     def emit(self, operator: Operator, *others: Tensor) -> Self:
         """Append an operator whose first operand is this tensor."""
         builder = self._builder
+        inputs = [self._value]
         for other in others:
+            inputs.append(other._value)
             if other._builder is not builder:
                 raise ForeignTensorError(
                     f"{operator.name}",
@@ -137,8 +139,7 @@ class Tensor(Elementless):
                     hint="Do not keep traced tensors beyond the function that was traced; "
                     "pass values as inputs.",
                 )
-        value = builder.emit(operator, self._value, *[other._value for other in others])
-        return type(self)(builder, value)
+        return type(self)(builder, builder.emit(operator, *inputs))
 
     def emit_literal(self, operator: Operator) -> Self:
         """Append an operator without operands to this tensor's program."""

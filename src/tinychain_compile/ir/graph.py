@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from tinychain_compile.ir.frozen import Frozen, assign, slot_setters
+from tinychain_compile.ir.frozen import Frozen, slot_setters
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Origin
 from tinychain_compile.ir.types import TensorType
@@ -124,10 +124,10 @@ class Graph(Frozen):
         operations: tuple[Operation, ...],
         outputs: tuple[NamedValue, ...],
     ) -> None:
-        assign(self, "name", name)
-        assign(self, "inputs", inputs)
-        assign(self, "operations", operations)
-        assign(self, "outputs", outputs)
+        _set_name(self, name)
+        _set_graph_inputs(self, inputs)
+        _set_operations(self, operations)
+        _set_outputs(self, outputs)
 
     @property
     def input_ids(self) -> dict[str, str]:
@@ -149,3 +149,6 @@ class Graph(Frozen):
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.operations)} operations>"
+
+
+_set_graph_inputs, _set_name, _set_operations, _set_outputs = slot_setters(Graph)

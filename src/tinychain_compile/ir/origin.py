@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from tinychain_compile.ir.frozen import Frozen, assign, slot_setters
+from tinychain_compile.ir.frozen import Frozen, slot_setters
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
@@ -89,9 +89,9 @@ class Derived(Frozen):
     parent: Origin | None
 
     def __init__(self, how: str, operator_name: str, parent: Origin | None) -> None:
-        assign(self, "how", how)
-        assign(self, "operator_name", operator_name)
-        assign(self, "parent", parent)
+        _set_how(self, how)
+        _set_operator_name(self, operator_name)
+        _set_parent(self, parent)
 
     def __str__(self) -> str:
         steps: list[str] = []
@@ -101,6 +101,8 @@ class Derived(Frozen):
             origin = origin.parent
         return " <- ".join([*steps, str(origin)] if origin is not None else steps)
 
+
+_set_how, _set_operator_name, _set_parent = slot_setters(Derived)
 
 Origin: TypeAlias = SourceLine | Derived
 
