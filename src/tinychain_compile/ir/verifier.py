@@ -8,7 +8,7 @@ from tinychain_compile.errors import (
     MalformedGraphError,
     MissingDependencyError,
 )
-from tinychain_compile.ir.graph import Graph, Operation, Value
+from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
 
 
 def verify(graph: Graph) -> None:
@@ -20,17 +20,16 @@ def verify(graph: Graph) -> None:
     Raises:
         MalformedGraphError: Or the member of its family that names the broken invariant.
     """
-    known: set[Value] = set()
-    ids: set[str] = set()
-    _check_names(graph, "input", [name for name, _ in graph.inputs])
-    _check_names(graph, "output", [name for name, _ in graph.outputs])
-    for name, value in graph.inputs:
-        if value.id in ids:
-            raise AmbiguousProducerError(
-                f"{graph.name}: input {name!r}", expected="an id of its own", got=value.id
-            )
-        known.add(value)
-        ids.add(value.id)
+    _check_names(graph, "input", graph.inputs)
+    _check_names(graph, "output", graph.outputs)
+    known = {value for _, value in graph.inputs}
+    ids = {value.id for value in known}
+    if len(ids) != len(graph.inputs):
+        raise AmbiguousProducerError(
+            f"{graph.name}: inputs",
+            expected="an id of its own for each",
+            got=", ".join(f"{value.id} for {name!r}" for name, value in graph.inputs),
+        )
     for operation in graph.operations:
         if not known.issuperset(operation.inputs):
             raise _missing_operand(graph, operation, known)
@@ -64,8 +63,9 @@ def _missing_operand(
     )
 
 
-def _check_names(graph: Graph, kind: str, names: list[str]) -> None:
-    if len(set(names)) != len(names):
+def _check_names(graph: Graph, kind: str, values: tuple[NamedValue, ...]) -> None:
+    if len(dict(values)) != len(values):
+        names = [name for name, _ in values]
         repeated = next(name for name in names if names.count(name) > 1)
         raise MalformedGraphError(
             f"{graph.name}: {kind} {repeated!r}", expected="a name of its own", got="a repeated one"
