@@ -14,7 +14,7 @@ from tinychain_compile.ir.dtypes import F32, F64, DType, as_dtype, dtype_name
 from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.printer import fingerprint
-from tinychain_compile.ir.traversal import free_values, reachable
+from tinychain_compile.ir.traversal import free_values
 from tinychain_compile.ir.types import TensorType
 
 TargetValue: TypeAlias = Any
@@ -125,19 +125,18 @@ class DerivativeProgram:
         operations: Sequence[Operation],
         gradients: Sequence[Value],
     ) -> DerivativeProgram:
-        """Return the program of what the gradients need, its inputs in canonical order.
+        """Return the program of operations that the gradients need, inputs in canonical order.
 
         Declared inputs stand in declaration order, then the seed, then captures in the forward
         graph's order, named ``@`` and their id.
         """
-        needed = reachable(operations, gradients)
-        free = set(free_values(needed, gradients))
+        free = free_values(operations, gradients)
         inputs = [item for item in forward.inputs if item.value in free]
         inputs.append(seed)
-        made = (operation.output for operation in forward.operations)
+        made = [operation.output for operation in forward.operations]
         inputs += [NamedValue(f"@{value.id}", value) for value in made if value in free]
         outputs = [NamedValue(item.name, g) for item, g in zip(parameters, gradients, strict=True)]
-        graph = Graph("derivative", tuple(inputs), needed, tuple(outputs))
+        graph = Graph("derivative", tuple(inputs), tuple(operations), tuple(outputs))
         return DerivativeProgram(graph, forward, seed, parameters)
 
     @property

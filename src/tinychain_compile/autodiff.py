@@ -66,7 +66,8 @@ class ReverseModeEngine:
                 zero = Tensor(builder, value).literal(0.0)
                 cotangent = zero.broadcast_to(value.type.shape)
             gradients.append(cotangent.value)
-        return DerivativeProgram.assemble(forward, seed, named, builder.operations, gradients)
+        needed = reachable(builder.operations, gradients)
+        return DerivativeProgram.assemble(forward, seed, named, needed, gradients)
 
     def _sweep(
         self,

@@ -43,17 +43,14 @@ def reachable(operations: Sequence[Operation], outputs: Iterable[Value]) -> tupl
     return tuple(kept)
 
 
-def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) -> list[Value]:
-    """Return what the operations and outputs read and the operations do not make, in first use."""
+def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) -> set[Value]:
+    """Return what the operations and outputs read and the operations do not make."""
+    read = set(outputs)
     made: set[Value] = set()
-    free: dict[Value, None] = {}
     for operation in operations:
-        for value in operation.inputs:
-            if value not in made:
-                free[value] = None
+        read.update(operation.inputs)
         made.add(operation.output)
-    free.update((value, None) for value in outputs if value not in made)
-    return list(free)
+    return read - made
 
 
 def _count_uses(

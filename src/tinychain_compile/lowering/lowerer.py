@@ -100,6 +100,7 @@ class _Lowering:
 
     def __init__(self, program: ProgramToLower, bind_input: BindInput) -> None:
         self._program = program
+        self._lookup = program.target.handlers.lookup
         self._bind_input = bind_input
         self._values: dict[str, TargetValue] = {}
         self._provenance = MappingProxyType(
@@ -168,7 +169,7 @@ class _Lowering:
         operands = tuple([values[value.id] for value in operation.inputs])
         context = OperationContext(operation, operands, self._provenance)
         try:
-            value = self._program.target.handlers.lookup(operator).lower(context)
+            value = self._lookup(operator).lower(context)
         except CompilationError:
             raise
         except Exception as error:
