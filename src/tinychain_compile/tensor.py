@@ -295,8 +295,10 @@ class Tensor(Elementless):
     def astype(self, dtype: object, copy: bool = True) -> Self:
         """Return the tensor in another dtype."""
         del copy
+        if dtype is self.dtype:
+            return self
         target = as_dtype(dtype)
-        return self if target == self.dtype else self.emit(Cast(target))
+        return self if target is self.dtype else self.emit(Cast(target))
 
     def broadcast_to(self, shape: Shape) -> Self:
         """Return the tensor repeated to a shape."""

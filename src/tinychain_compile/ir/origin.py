@@ -20,8 +20,8 @@ from tinychain_compile.ir.frozen import Frozen, slot_setters
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
-    *(str(_PACKAGE / part) for part in ("ir", "operators", "elementless.py", "tensor.py")),
-    *(str(_PACKAGE / part) for part in ("namespace.py", "numpy_dispatch.py", "functions.py")),
+    *(str(_PACKAGE / part) for part in ("tensor.py", "namespace.py", "numpy_dispatch.py")),
+    *(str(_PACKAGE / part) for part in ("functions.py", "elementless.py", "ir", "operators")),
     str(Path(np.__file__).parent),
 )
 """Files whose frames stand between a line of tensor code and the operation it makes."""
@@ -115,8 +115,8 @@ def source_line(origin: Origin | None) -> SourceLine | None:
 
 
 def calling_line() -> SourceLine | None:
-    """Return the nearest calling line of tensor code: in a loss, in an optimizer."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    """Return the nearest line of tensor code above the caller: in a loss, in an optimizer."""
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame.f_code.co_filename.startswith(_INTERNAL):
         back = frame.f_back
         if back is None:
