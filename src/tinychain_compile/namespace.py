@@ -38,7 +38,6 @@ from tinychain_compile.ir.dtypes import BOOL, I64
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import (
     Add,
-    Div,
     Exp,
     Gather,
     Less,
@@ -156,9 +155,7 @@ def multiply(x1: Operand, x2: Operand, /) -> Tensor:
 
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Return ``x1 / x2``; integers are divided in f64."""
-    left = x1.as_floating() if isinstance(x1, Tensor) else x1
-    right = x2.as_floating() if isinstance(x2, Tensor) else x2
-    return _binary(Div(), left, right)
+    return x1.__truediv__(x2) if isinstance(x1, Tensor) else first_tensor(x2).__rtruediv__(x1)
 
 
 def negative(x: Operand, /) -> Tensor:
@@ -198,7 +195,7 @@ def square(x: Operand, /) -> Tensor:
 
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """Return ``x1 ** x2`` for an integer ``x2`` that is known when compiling."""
-    return first_tensor(x1).__pow__(x2) if isinstance(x1, Tensor) else first_tensor(x2).__rpow__(x1)
+    return x1.__pow__(x2) if isinstance(x1, Tensor) else first_tensor(x2).__rpow__(x1)
 
 
 def maximum(x1: Operand, x2: Operand, /) -> Tensor:

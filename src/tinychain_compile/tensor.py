@@ -227,11 +227,20 @@ class Tensor(Elementless):
     def __rmul__(self, other: object) -> Self:
         return self.reversed_binary(Mul(), other)
 
+    def _meet_floating(self, other: object) -> tuple[Self, Self]:
+        """Return both operands in one floating dtype, f64 if neither is floating, and one shape."""
+        if is_scalar(other):
+            return self.as_floating().meet(other)
+        left, right = self.meet(other)
+        return left.as_floating(), right.as_floating()
+
     def __truediv__(self, other: object) -> Self:
-        return self.as_floating().binary(Div(), other)
+        left, right = self._meet_floating(other)
+        return left.emit(Div(), right)
 
     def __rtruediv__(self, other: object) -> Self:
-        return self.as_floating().reversed_binary(Div(), other)
+        right, left = self._meet_floating(other)
+        return left.emit(Div(), right)
 
     def __neg__(self) -> Self:
         return self.emit(Neg())
