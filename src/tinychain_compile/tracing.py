@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from tinychain_compile.errors import CompilationError, LossOutputError
-from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.calling import TracedCall, call_on_tensors
+from tinychain_compile.errors import LossOutputError
 from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Value
-from tinychain_compile.ir.origin import definition_place, raising_line
+from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.numpy_dispatch import NumpyTensor
 from tinychain_compile.tensor import Tensor
 
 
@@ -25,8 +24,8 @@ class FunctionTracer:
         Raises:
             LossOutputError: It did not return one floating scalar of this trace.
         """
-        builder, named, result = _run(loss, inputs, ids)
-        value = _traced_value(result, builder, loss, "loss")
+        call = call_on_tensors(loss, inputs, ids)
+        value = _traced_value(call, call.result, loss, "loss")
         if value.type.shape != () or not value.type.is_floating:
             raise LossOutputError(
                 "loss",
@@ -35,8 +34,7 @@ class FunctionTracer:
                 location=definition_place(loss),
                 hint="Reduce it with np.mean(...) or np.sum(...).",
             )
-        outputs = (NamedValue("loss", value),)
-        return Graph("forward", named, tuple(builder.operations), outputs)
+        return call.graph("forward", (NamedValue("loss", value),))
 
     def trace_function(
         self, function: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
@@ -46,7 +44,8 @@ class FunctionTracer:
         Raises:
             LossOutputError: It returned neither a tensor of this trace nor a mapping of them.
         """
-        builder, named, result = _run(function, inputs, ids)
+        call = call_on_tensors(function, inputs, ids)
+        result = call.result
         results: Mapping[object, object] = {"output": result}
         if isinstance(result, Mapping) and result:
             results = cast(Mapping[object, object], result)
@@ -59,31 +58,17 @@ class FunctionTracer:
                     got=repr(name),
                     location=definition_place(function),
                 )
-            value = _traced_value(tensor, builder, function, f"output {name!r}")
+            value = _traced_value(call, tensor, function, f"output {name!r}")
             outputs.append(NamedValue(name, value))
-        return Graph("function", named, tuple(builder.operations), tuple(outputs))
-
-
-def _run(
-    function: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
-) -> tuple[GraphBuilder, tuple[NamedValue, ...], object]:
-    builder = GraphBuilder(ids)
-    named = tuple(NamedValue(name, builder.input(type)) for name, type in inputs.items())
-    try:
-        result = function(**{name: NumpyTensor(builder, value) for name, value in named})
-    except CompilationError as error:
-        error.at(raising_line(error.__traceback__))
-        raise
-    finally:
-        builder.close()
-    return builder, named, result
+        return call.graph("function", tuple(outputs))
 
 
 def _traced_value(
-    result: object, builder: GraphBuilder, function: Callable[..., object], what: str
+    call: TracedCall, result: object, function: Callable[..., object], what: str
 ) -> Value:
-    if isinstance(result, Tensor) and result.builder is builder:
-        return result.value
+    value = call.value_of(result)
+    if value is not None:
+        return value
     if isinstance(result, Tensor):
         got = "a tensor that another trace made"
     elif result is None:

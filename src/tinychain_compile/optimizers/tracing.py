@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
 
 from tinychain_compile.artifacts import TracedUpdate
-from tinychain_compile.errors import (
-    CompilationError,
-    ShapeMismatchError,
-    UpdateOutputError,
-)
-from tinychain_compile.ir.builder import GraphBuilder
-from tinychain_compile.ir.graph import Graph, IdSource, NamedValue
-from tinychain_compile.ir.origin import definition_place, raising_line
+from tinychain_compile.calling import call_on_tensors
+from tinychain_compile.errors import ShapeMismatchError, UpdateOutputError
+from tinychain_compile.ir.graph import IdSource, NamedValue
+from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.numpy_dispatch import NumpyTensor
-from tinychain_compile.tensor import Tensor
 
 
 class UpdateTracer:
@@ -41,30 +34,22 @@ class UpdateTracer:
             raise ShapeMismatchError(
                 "gradient", expected=f"the parameter's type, {parameter}", got=str(gradient)
             )
-        builder = GraphBuilder(ids)
-        types = {"parameter": parameter, "gradient": gradient, **optimizer_inputs}
-        roles = tuple(NamedValue(role, builder.input(type)) for role, type in types.items())
-        try:
-            result = update(**{role: NumpyTensor(builder, value) for role, value in roles})
-        except CompilationError as error:
-            error.at(raising_line(error.__traceback__))
-            raise
-        finally:
-            builder.close()
-        if not isinstance(result, Tensor) or result.builder is not builder:
+        roles = {"parameter": parameter, "gradient": gradient, **optimizer_inputs}
+        call = call_on_tensors(update, roles, ids)
+        updated = call.value_of(call.result)
+        if updated is None:
             raise UpdateOutputError(
                 "optimizer update",
                 expected="the new parameter, a tensor computed from the arguments",
-                got=f"{result!r} of type {type(cast(Any, result)).__name__}",
+                got=f"{call.result!r} of type {type(call.result).__name__}",
                 location=definition_place(update),
             )
-        if result.type != parameter:
+        if updated.type != parameter:
             raise UpdateOutputError(
                 "optimizer update",
                 expected=f"a new parameter of the old one's type, {parameter}",
-                got=str(result.type),
+                got=str(updated.type),
                 location=definition_place(update),
                 hint="Check for broadcasting, and cast back with .astype(parameter.dtype).",
             )
-        outputs = (NamedValue("parameter", result.value),)
-        return TracedUpdate(Graph("update", roles, tuple(builder.operations), outputs))
+        return TracedUpdate(call.graph("update", (NamedValue("parameter", updated),)))
