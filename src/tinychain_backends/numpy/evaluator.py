@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tinychain_backends.numpy.binding import Binding
 from tinychain_backends.numpy.calls import Array, call_for
-from tinychain_backends.numpy.symbols import (
-    check_array,
-    check_names,
-    read_sizes,
-    resolve_keywords,
-)
-from tinychain_compile import Graph, Value, symbol_sources
+from tinychain_backends.numpy.symbols import resolve_keywords
+from tinychain_compile import Graph, Value
 from tinychain_compile.operators import StopGradient
 
 
@@ -31,16 +27,9 @@ class NumpyEvaluator:
         Raises:
             BindingError: An array is missing, extra, or not of its input's type.
         """
-        check_names("evaluate", inputs, graph.input_ids)
-        arrays = {name: np.asarray(array) for name, array in inputs.items()}
-        shapes = {name: value.type.shape for name, value in graph.inputs}
-        sizes = read_sizes(symbol_sources(shapes), arrays)
-        values: dict[Value, Any] = {
-            value: check_array(
-                f"input {name!r}", arrays[name], value.type.dtype, value.type.shape, sizes
-            )
-            for name, value in graph.inputs
-        }
+        types = {name: value.type for name, value in graph.inputs}
+        arrays, sizes = Binding("input", types).bind(inputs)
+        values: dict[Value, Any] = {value: arrays[name] for name, value in graph.inputs}
         with np.errstate(all="ignore"):
             for operation in graph.operations:
                 operands = [values[value] for value in operation.inputs]

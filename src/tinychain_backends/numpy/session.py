@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tinychain_backends.numpy.assembly import NumpyProgram
+from tinychain_backends.numpy.binding import Binding, check_names
 from tinychain_backends.numpy.calls import Array
-from tinychain_backends.numpy.symbols import check_array, check_names, read_sizes
 from tinychain_compile import (
     BindingError,
     CompiledFunction,
     CompiledTrainingStep,
     LoweredProgram,
-    symbol_sources,
 )
 
 
@@ -41,20 +40,11 @@ class NumpySession:
             if row.update not in programs:
                 programs[row.update] = NumpyProgram(row.update, "update")
         self._updates = {row.name: programs[row.update] for row in record.parameters}
-        self._declared = dict(record.source_forward_graph.inputs)
-        self._batch_names = {
-            name: value for name, value in self._declared.items() if name not in self._updates
-        }
-        check_names("parameters", parameters, self._updates)
-        arrays = {name: np.array(parameters[name]) for name in self._updates}
-        shapes = {name: self._declared[name].type.shape for name in self._updates}
-        sizes = read_sizes(symbol_sources(shapes), arrays)
-        self._parameters = _read_only(
-            {
-                name: self._checked(f"parameter {name!r}", name, array, sizes)
-                for name, array in arrays.items()
-            }
-        )
+        types = {name: value.type for name, value in record.source_forward_graph.inputs}
+        self._inputs = Binding("input", types)
+        self._batch_names = [name for name in types if name not in self._updates]
+        own = Binding("parameter", {name: types[name] for name in self._updates})
+        self._parameters = _read_only({n: a.copy() for n, a in own.bind(parameters)[0].items()})
 
     @property
     def parameters(self) -> Mapping[str, Array]:
@@ -111,13 +101,9 @@ class NumpySession:
     ) -> tuple[dict[str, Array], dict[str, int]]:
         """Return every value known after the forward run, by id, and the sizes of symbols."""
         check_names("batch", batch, self._batch_names)
-        arrays = {name: np.asarray(array) for name, array in batch.items()} | self._parameters
-        sizes = read_sizes(self._record.symbol_sources, arrays)
+        arrays, sizes = self._inputs.bind({**batch, **self._parameters})
         ids = self._record.input_value_ids
-        values = {
-            ids[name]: self._checked(f"input {name!r}", name, arrays[name], sizes)
-            for name in self._declared
-        }
+        values = {ids[name]: array for name, array in arrays.items()}
         return values | self._forward.run(values, sizes), sizes
 
     def _run_derivative(
@@ -129,10 +115,6 @@ class NumpySession:
 
     def _outputs(self, values: Mapping[str, Array]) -> dict[str, Array]:
         return {"loss": values[self._record.loss_value_id]}
-
-    def _checked(self, what: str, name: str, array: Array, sizes: Mapping[str, int]) -> Array:
-        type = self._declared[name].type
-        return check_array(what, array, type.dtype, type.shape, sizes)
 
     def _scalars(self, given: Mapping[str, float]) -> dict[str, float]:
         """Return every runtime scalar, defaults filled in and ranges checked."""
@@ -167,20 +149,17 @@ class NumpyFunction:
     def __init__(self, record: CompiledFunction) -> None:
         self._record = record
         self._program = NumpyProgram(record.program, "function")
-        self._declared = dict(record.source_graph.inputs)
+        types = {name: value.type for name, value in record.source_graph.inputs}
+        self._inputs = Binding("input", types)
 
     def __call__(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        """Return the outputs by name.
+        """Return the outputs by name, in arrays of their own.
 
         Raises:
             BindingError: An input is missing, extra, misshapen or mistyped.
         """
-        check_names("inputs", inputs, self._declared)
-        arrays = {name: np.asarray(array) for name, array in inputs.items()}
-        sizes = read_sizes(self._record.symbol_sources, arrays)
-        values: dict[str, Array] = {}
-        for name, value in self._declared.items():
-            dtype, shape = value.type.dtype, value.type.shape
-            values[value.id] = check_array(f"input {name!r}", arrays[name], dtype, shape, sizes)
+        arrays, sizes = self._inputs.bind(inputs)
+        ids = self._record.input_value_ids
+        values = {ids[name]: array for name, array in arrays.items()}
         results = values | self._program.run(values, sizes)
         return {name: results[i].copy() for name, i in self._record.output_value_ids.items()}

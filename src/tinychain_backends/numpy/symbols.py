@@ -47,38 +47,3 @@ def symbols_of(keywords: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _shapes(keywords: Mapping[str, Any]) -> list[tuple[str, tuple[Any, ...]]]:
     return [(name, value) for name, value in keywords.items() if isinstance(value, tuple)]
-
-
-def check_array(
-    what: str, array: object, dtype: np.dtype[Any], shape: tuple[Any, ...], sizes: Mapping[str, int]
-) -> np.ndarray[Any, Any]:
-    """Return a value as an array of exactly this dtype and shape.
-
-    Raises:
-        BindingError: It has another dtype or shape.
-    """
-    given = np.asarray(array)
-    wanted = resolve_shape(shape, sizes) if shape else ()
-    if given.dtype != dtype or given.shape != wanted:
-        raise BindingError(
-            what,
-            expected=f"{dtype}{list(wanted)}",
-            got=f"{given.dtype}{list(given.shape)}",
-            hint="Convert it with np.asarray(value, dtype), or compile for this type.",
-        )
-    return given
-
-
-def check_names(what: str, given: Mapping[str, object], wanted: Mapping[str, object]) -> None:
-    """Check that exactly the wanted names are given.
-
-    Raises:
-        BindingError: Names are missing or extra.
-    """
-    missing = [name for name in wanted if name not in given]
-    extra = [name for name in given if name not in wanted]
-    if missing or extra:
-        got = [f"no {name!r}" for name in missing] + [f"an extra {name!r}" for name in extra]
-        raise BindingError(
-            what, expected=f"exactly {', '.join(wanted) or 'nothing'}", got=", ".join(got)
-        )
