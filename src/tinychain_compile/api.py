@@ -9,13 +9,14 @@ from tinychain_compile.artifacts import (
     CompiledFunction,
     CompiledTrainingStep,
     CompileOptions,
+    DependencyAnalysis,
     DerivativeProgram,
     LoweredProgram,
     TracedUpdate,
 )
 from tinychain_compile.container import TrainingStepContainer, compiler_for
 from tinychain_compile.errors import InvalidOutputError, SeedShapeError
-from tinychain_compile.ir.graph import Graph, NamedValue, Value, fresh_ids
+from tinychain_compile.ir.graph import Graph, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.protocols import (
@@ -23,6 +24,7 @@ from tinychain_compile.protocols import (
     FusionHook,
     HandlerRegistry,
     HasTypeMetadata,
+    Lowerer,
     Optimizer,
     OptimizerInputs,
     Pass,
@@ -124,9 +126,7 @@ def lower_graph(
     verify(graph)
     compiler = compiler_for(handlers, fusion)
     analysis = compiler.dependency_classifier.classify(graph, _selected(graph, outputs))
-    program = ProgramToLower(graph.name, analysis, compiler.lowerer.open_target())
-    compiler.lowerer.check_support([program])
-    return compiler.lowerer.lower(program, bind_input)
+    return _lowered(graph.name, analysis, compiler.lowerer, bind_input)
 
 
 def lower_derivative_program(
@@ -154,16 +154,20 @@ def lower_derivative_program(
     seed = program.seed.value
     if tuple(seed_value_ids) != (seed.id,):
         raise SeedShapeError("seed", expected=f"the one id {seed.id}", got=repr(seed_value_ids))
-    against = DerivativeProgram(
-        program.graph, forward_graph, NamedValue(program.seed.name, seed), program.parameters
-    )
+    against = DerivativeProgram(program.graph, forward_graph, program.seed, program.parameters)
     compiler = compiler_for(handlers, fusion)
     analysis = compiler.dependency_classifier.classify_derivative(
         against, _selected(program.graph, outputs)
     )
-    to_lower = ProgramToLower(program.graph.name, analysis, compiler.lowerer.open_target())
-    compiler.lowerer.check_support([to_lower])
-    return compiler.lowerer.lower(to_lower, bind_input)
+    return _lowered(program.graph.name, analysis, compiler.lowerer, bind_input)
+
+
+def _lowered(
+    name: str, analysis: DependencyAnalysis, lowerer: Lowerer, bind_input: BindInput | None
+) -> LoweredProgram:
+    program = ProgramToLower(name, analysis, lowerer.open_target())
+    lowerer.check_support([program])
+    return lowerer.lower(program, bind_input)
 
 
 def _type(spec: HasTypeMetadata) -> TensorType:

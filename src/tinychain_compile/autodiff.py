@@ -127,11 +127,11 @@ class ReverseModeEngine:
         location: object | None = None
         if loss in depending:
             needed = set(reachable(forward.operations, [loss]))
-            cuts = [op for op in readers if op in needed and self._cuts(op, depending)]
-            meant = [op for op in cuts if isinstance(op.operator, StopGradient)]
-            if cuts and len(meant) == len(cuts):
+            cuts = [op for op in readers if op in needed and self._cuts(op)]
+            unmeant = [op for op in cuts if not isinstance(op.operator, StopGradient)]
+            if cuts and not unmeant:
                 return
-            cut = next((op for op in cuts if op not in meant), readers[-1])
+            cut = unmeant[0] if unmeant else readers[-1]
             reason = self._without_derivative.get(
                 type(cut.operator), "it passes no derivative to this operand"
             )
@@ -151,16 +151,13 @@ class ReverseModeEngine:
             'CompileOptions(on_disconnected="zero").',
         )
 
-    def _cuts(self, operation: Operation, depending: set[Value]) -> bool:
-        """Return whether an operation on the path passes no derivative on.
+    def _cuts(self, operation: Operation) -> bool:
+        """Return whether an operation passes no derivative on to what it reads.
 
-        An operation cuts if its operator has no derivative, or if a value that is not floating
-        comes in: an index, a condition, an integer.
+        Its operator has none, or its value is not floating: a condition, an index, an integer.
         """
-        return type(operation.operator) in self._without_derivative or any(
-            value in depending and not operation.output.type.is_floating
-            for value in operation.inputs
-        )
+        has_none = type(operation.operator) in self._without_derivative
+        return has_none or not operation.output.type.is_floating
 
 
 def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:

@@ -123,9 +123,9 @@ class TrainingStepCompiler:
         )
         forward_target = self.lowerer.open_target()
         derivative_target = self.lowerer.open_target()
+        parameter_types = {name: declaration.inputs[name] for name in declaration.parameters}
         update_targets = {
-            type: self.lowerer.open_target()
-            for type in dict.fromkeys(type for _, type in _parameter_types(declaration))
+            type: self.lowerer.open_target() for type in dict.fromkeys(parameter_types.values())
         }
         ids = fresh_ids()
 
@@ -146,7 +146,7 @@ class TrainingStepCompiler:
         selected = self.dependency_classifier.select_forward(forward, captures)
         if selected is not forward:
             verify(selected)
-        updates = self._trace_updates(declaration, ids)
+        updates = {type: self._traced_update(type, declaration, ids) for type in update_targets}
 
         forward_program = self._ready("forward", selected, forward_target, forward_expansions, ids)
         legal_derivative, derivative_to_lower = self._ready_derivative(
@@ -193,7 +193,7 @@ class TrainingStepCompiler:
                     update_input_value_ids=MappingProxyType(update_programs[type].graph.input_ids),
                     updated_parameter_value_id=lowered_updates[type].selected_outputs[0],
                 )
-                for name, type in _parameter_types(declaration)
+                for name, type in parameter_types.items()
             ),
             runtime_inputs=declaration.optimizer_inputs,
             symbol_sources=_symbol_sources(declaration.inputs),
@@ -250,26 +250,23 @@ class TrainingStepCompiler:
             symbol_sources=_symbol_sources(types),
         )
 
-    def _trace_updates(
-        self, declaration: Declaration, ids: IdSource
-    ) -> Mapping[TensorType, TracedUpdate]:
-        """Trace the update once for each type that a parameter has."""
-        updates: dict[TensorType, TracedUpdate] = {}
-        for _, type in _parameter_types(declaration):
-            if type not in updates:
-                own = F64 if type.dtype == F64 else F32
-                updates[type] = self.optimizer_tracer.trace(
-                    declaration.update,
-                    parameter=type,
-                    gradient=type,
-                    optimizer_inputs={
-                        item.name: TensorType.of(item.dtype or own, ())
-                        for item in declaration.optimizer_inputs
-                    },
-                    ids=ids,
-                )
-                verify(updates[type].graph)
-        return updates
+    def _traced_update(
+        self, type: TensorType, declaration: Declaration, ids: IdSource
+    ) -> TracedUpdate:
+        """Trace the update that all parameters of one type share."""
+        own = F64 if type.dtype == F64 else F32
+        update = self.optimizer_tracer.trace(
+            declaration.update,
+            parameter=type,
+            gradient=type,
+            optimizer_inputs={
+                item.name: TensorType.of(item.dtype or own, ())
+                for item in declaration.optimizer_inputs
+            },
+            ids=ids,
+        )
+        verify(update.graph)
+        return update
 
     def _ready(
         self,
@@ -320,10 +317,6 @@ class TrainingStepCompiler:
         if legal is not graph:
             verify(legal)
         return legal
-
-
-def _parameter_types(declaration: Declaration) -> list[tuple[str, TensorType]]:
-    return [(name, declaration.inputs[name]) for name in declaration.parameters]
 
 
 def _symbol_sources(types: Mapping[str, TensorType]) -> Mapping[str, tuple[str, int]]:

@@ -46,10 +46,8 @@ class StructuralClassifier:
         captures = [NamedValue(f"@{value.id}", value) for value in made if value.id in wanted]
         outputs = (*forward.outputs, *captures)
         operations = reachable(forward.operations, [value for _, value in outputs])
-        if len(operations) == len(forward.operations):
-            if not captures:
-                return forward
-            operations = forward.operations
+        if not captures and len(operations) == len(forward.operations):
+            return forward
         return Graph(forward.name, forward.inputs, operations, outputs)
 
 

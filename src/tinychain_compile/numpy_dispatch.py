@@ -91,28 +91,21 @@ def _refuse_arguments(name: str, arguments: Mapping[str, object]) -> None:
         )
 
 
-def _sum(
-    a: Tensor,
-    axis: Axes = None,
-    dtype: object = None,
-    out: None = None,
-    keepdims: bool = False,
-    **others: object,
-) -> Tensor:
-    _refuse_arguments("np.sum", {"out": out, **others})
-    return a.sum(axis, keepdims, dtype)
+def _reduction(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a reduction that has a dtype with NumPy's signature."""
 
+    def reduce(
+        a: Tensor,
+        axis: Axes = None,
+        dtype: object = None,
+        out: None = None,
+        keepdims: bool = False,
+        **others: object,
+    ) -> Tensor:
+        _refuse_arguments(name, {"out": out, **others})
+        return method(a, axis, keepdims, dtype)
 
-def _mean(
-    a: Tensor,
-    axis: Axes = None,
-    dtype: object = None,
-    out: None = None,
-    keepdims: bool = False,
-    **others: object,
-) -> Tensor:
-    _refuse_arguments("np.mean", {"out": out, **others})
-    return a.mean(axis, keepdims, dtype)
+    return reduce
 
 
 def _max(
@@ -241,8 +234,8 @@ _UFUNCS: Mapping[np.ufunc, Callable[..., Tensor]] = {
 }
 
 _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
-    np.sum: _sum,
-    np.mean: _mean,
+    np.sum: _reduction("np.sum", Tensor.sum),
+    np.mean: _reduction("np.mean", Tensor.mean),
     np.max: _max,
     np.amax: _max,
     np.reshape: _reshape,

@@ -290,12 +290,10 @@ class Tensor(Elementless):
         a = a.reshape((1, *a.shape)) if is_row else a
         b = b.reshape((*b.shape, 1)) if is_column else b
         product = _matrix_product(a, b)
-        shape = product.shape
-        if is_column:
-            shape = shape[:-1]
-        if is_row:
-            shape = (*shape[:-2], shape[-1]) if not is_column else shape[:-1]
-        return product.reshape(shape)
+        *stack, rows, columns = product.shape
+        rows_kept = () if is_row else (rows,)
+        columns_kept = () if is_column else (columns,)
+        return product.reshape((*stack, *rows_kept, *columns_kept))
 
     dot = matmul
 

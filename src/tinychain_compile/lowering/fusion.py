@@ -29,20 +29,20 @@ NO_FUSION = NoFusion()
 
 
 class ProgramUses:
-    """Who reads what in one scheduled program."""
+    """Who reads what in one scheduled program, and what a hook sees of each operation."""
 
     def __init__(self, schedule: Sequence[Operation], outputs: frozenset[str]) -> None:
         self.outputs = outputs
-        self.local = {operation.output for operation in schedule}
         self.consumers: dict[Value, list[str]] = {}
         for operation in schedule:
             for value in dict.fromkeys(operation.inputs):
                 self.consumers.setdefault(value, []).append(operation.id)
+        local = {operation.output for operation in schedule}
+        self.candidates = {operation: self._candidate(operation, local) for operation in schedule}
 
-    def candidate(self, operation: Operation) -> FusionCandidate:
-        """Return the record a hook sees of an operation."""
+    def _candidate(self, operation: Operation, local: set[Value]) -> FusionCandidate:
         output = operation.output
-        producers = (v.producer for v in operation.inputs if v in self.local)
+        producers = (value.producer for value in operation.inputs if value in local)
         return FusionCandidate(
             operation.id,
             operation.operator,
@@ -56,8 +56,8 @@ class ProgramUses:
         )
 
 
-def check_lookahead(hook: FusionHook) -> int:
-    """Return a hook's lookahead.
+def check_lookahead(hook: FusionHook) -> None:
+    """Check a hook's lookahead.
 
     Raises:
         HandlerContractError: It is not a positive integer.
@@ -67,7 +67,6 @@ def check_lookahead(hook: FusionHook) -> int:
         raise HandlerContractError(
             f"fusion hook {hook!r}", expected="a lookahead of at least 1", got=repr(lookahead)
         )
-    return lookahead
 
 
 def offer(hook: FusionHook, context: FusionContext) -> FusionResult | None:

@@ -143,15 +143,15 @@ class _Lowering:
 
     def _lower_with_fusion(self, schedule: Sequence[Operation]) -> None:
         hook = self._program.target.fusion
-        lookahead = check_lookahead(hook)
         uses = ProgramUses(schedule, frozenset(self._program.analysis.selected_outputs))
         claimed: set[Operation] = set()
         for position, operation in enumerate(schedule):
             if operation in claimed:
                 claimed.discard(operation)
                 continue
-            window = _window(schedule, position, lookahead, claimed)
-            context = FusionContext(tuple(map(uses.candidate, window)), self._value_of)
+            window = _window(schedule, position, hook.lookahead, claimed)
+            candidates = tuple([uses.candidates[operation] for operation in window])
+            context = FusionContext(candidates, self._value_of)
             result = offer(hook, context)
             if result is None:
                 self._lower_one(operation)
