@@ -64,9 +64,12 @@ class CompileOptions:
 
     Args:
         on_disconnected: ``"error"`` names where a parameter's path breaks; ``"zero"`` gives zeros.
+        nan_guard: Whether a zero cotangent annihilates a factor that is infinite or NaN, as in
+            ``where(x > 0, log(x), 0)`` at 0; without it there is NaN, as elsewhere.
     """
 
     on_disconnected: OnDisconnected = "error"
+    nan_guard: bool = True
 
     def __post_init__(self) -> None:
         choices = get_args(OnDisconnected)

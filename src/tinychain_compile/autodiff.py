@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
 
 from tinychain_compile.artifacts import DerivativeProgram, OnDisconnected
 from tinychain_compile.errors import (
@@ -15,8 +18,19 @@ from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, V
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Derived
 from tinychain_compile.ir.traversal import reachable
-from tinychain_compile.operators import StopGradient
-from tinychain_compile.protocols import VJPRule
+from tinychain_compile.operators import (
+    Annihilate,
+    BroadcastTo,
+    Cast,
+    Constant,
+    Div,
+    Mul,
+    Neg,
+    Reshape,
+    StopGradient,
+    Transpose,
+)
+from tinychain_compile.protocols import Guard, VJPRule
 from tinychain_compile.tensor import Tensor
 
 
@@ -26,15 +40,18 @@ class ReverseModeEngine:
     Args:
         rules: The VJP rule of each operator class.
         without_derivative: Why an operator class has none, where it has none on purpose.
+        guards: Which of an operator's cotangents are products with a factor that may be infinite.
     """
 
     def __init__(
         self,
         rules: Mapping[type[Operator], VJPRule],
         without_derivative: Mapping[type[Operator], str],
+        guards: Mapping[type[Operator], Guard] = MappingProxyType({}),
     ) -> None:
         self._rules = rules
         self._without_derivative = without_derivative
+        self._guards = guards
 
     def derive(
         self,
@@ -44,6 +61,7 @@ class ReverseModeEngine:
         ids: IdSource,
         seed_label: str,
         on_disconnected: OnDisconnected,
+        nan_guard: bool,
     ) -> DerivativeProgram:
         """Return the VJP of the graph's first output for the named inputs.
 
@@ -55,7 +73,8 @@ class ReverseModeEngine:
         named = tuple(NamedValue(name, forward.input(name)) for name in parameters)
         builder = GraphBuilder(ids, Derived("derivative", "loss", None))
         seed = NamedValue(seed_label, builder.input(loss.type))
-        cotangents = self._sweep(forward, loss, [v for _, v in named], builder, seed.value)
+        guards: Mapping[type[Operator], Guard] = self._guards if nan_guard else {}
+        cotangents = self._sweep(forward, loss, [v for _, v in named], builder, seed.value, guards)
         gradients: list[Value] = []
         for name, value in named:
             cotangent = cotangents.get(value)
@@ -76,9 +95,11 @@ class ReverseModeEngine:
         parameters: Sequence[Value],
         builder: GraphBuilder,
         seed: Value,
+        guards: Mapping[type[Operator], Guard],
     ) -> Mapping[Value, Tensor]:
         """Return the cotangent of each value on a path from a parameter to the loss."""
         active = _depending_on(forward, parameters)
+        multiples = _MultiplesOfSeed(builder, seed)
         cotangents: dict[Value, Tensor] = {loss: Tensor(builder, seed)}
         missing: list[Operation] = []
         for operation in reversed(forward.operations):
@@ -100,6 +121,9 @@ class ReverseModeEngine:
             )
             if len(results) != len(operation.inputs):
                 raise _wrong_results(operation, results)
+            guard = guards.get(kind)
+            if guard is not None and cotangents[output].value not in multiples:
+                results = _guarded(operation, guard, cotangents[output], results, active)
             for value, cotangent in zip(operation.inputs, results, strict=True):
                 if cotangent is None:
                     continue
@@ -158,6 +182,64 @@ class ReverseModeEngine:
         """
         has_none = type(operation.operator) in self._without_derivative
         return has_none or not operation.output.type.is_floating
+
+
+class _MultiplesOfSeed:
+    """The cotangents that are the seed times numbers known to be neither 0 nor infinite.
+
+    They are not zero unless the seed is, so nothing needs to be annihilated.
+    """
+
+    _LINEAR = frozenset({BroadcastTo, Reshape, Transpose, Neg, Mul, Div, Cast})
+
+    def __init__(self, builder: GraphBuilder, seed: Value) -> None:
+        self._builder = builder
+        self._seen = 0
+        self._multiples = {seed}
+        self._literals: set[Value] = set()
+
+    def __contains__(self, value: Value) -> bool:
+        made = self._builder.operations
+        for operation in made[self._seen :]:
+            self._look_at(operation)
+        self._seen = len(made)
+        return value in self._multiples
+
+    def _look_at(self, operation: Operation) -> None:
+        operator, inputs = operation.operator, operation.inputs
+        if operator.is_literal:
+            if not isinstance(operator, Constant) or _is_finite_and_nonzero(operator):
+                self._literals.add(operation.output)
+        elif type(operator) in self._LINEAR and inputs[0] in self._multiples:
+            if self._literals.issuperset(inputs[1:]):
+                self._multiples.add(operation.output)
+        elif operator.is_movement and inputs[0] in self._literals:
+            self._literals.add(operation.output)
+
+
+def _is_finite_and_nonzero(constant: Constant) -> bool:
+    value = constant.value
+    return value.ndim == 0 and bool(np.isfinite(value)) and bool(value)
+
+
+def _guarded(
+    operation: Operation,
+    guard: Guard,
+    g: Tensor,
+    results: tuple[Tensor | None, ...],
+    active: set[Value],
+) -> tuple[Tensor | None, ...]:
+    """Return the cotangents, those whose factor may be infinite annihilated where ``g`` is 0."""
+    needed = [
+        needs and result is not None and value in active
+        for needs, result, value in zip(
+            guard(operation.operator, *operation.inputs), results, operation.inputs, strict=True
+        )
+    ]
+    return tuple(
+        g.emit(Annihilate(), result) if needs and result is not None else result
+        for needs, result in zip(needed, results, strict=True)
+    )
 
 
 def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:

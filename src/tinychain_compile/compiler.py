@@ -137,6 +137,7 @@ class TrainingStepCompiler:
             ids=ids,
             seed_label=seed_label,
             on_disconnected=options.on_disconnected,
+            nan_guard=options.nan_guard,
         )
         verify(derivative.graph)
         planned = self.capture_planner.plan(derivative, ids)

@@ -40,7 +40,7 @@ from tinychain_compile.protocols import (
     VJPEngine,
 )
 from tinychain_compile.tracing import FunctionTracer
-from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
+from tinychain_compile.vjp_rules import GUARDS, VJP_RULES, WITHOUT_DERIVATIVE
 
 
 class Slot(providers.Dependency[Any]):
@@ -97,6 +97,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         ReverseModeEngine,
         rules=providers.Object(VJP_RULES),
         without_derivative=providers.Object(WITHOUT_DERIVATIVE),
+        guards=providers.Object(GUARDS),
     )
     capture_planner: providers.Provider[CapturePlanner] = providers.Factory(MovementPlanner)
     dependency_classifier: providers.Provider[DependencyClassifier] = providers.Factory(

@@ -7,8 +7,6 @@ from typing import NoReturn
 from tinychain_compile.errors import DataDependentValueError, UnsupportedFunctionError
 
 _CHOOSE = "Choose with np.where; control flow that depends on data cannot be compiled."
-_INEXACT = "It has no derivative; compute it before the loss and pass it as an input."
-_LOGIC = "Choose with nested np.where instead of combining conditions."
 
 
 class Elementless:
@@ -32,7 +30,8 @@ class Elementless:
     def __index__(self) -> NoReturn:
         self.refuse_elements(
             "a traced tensor as an index",
-            "Use tinychain_compile.functions.take(array, indices, axis).",
+            "Use np.take(array, indices, axis=0) if the array is traced, else "
+            "tinychain_compile.functions.take(array, indices, axis).",
         )
 
     def item(self, *index: int) -> NoReturn:
@@ -52,62 +51,11 @@ class Elementless:
             "array with it, use tinychain_compile.functions.take(array, indices, axis).",
         )
 
-    def __iter__(self) -> NoReturn:
-        self.refuse("iteration over a tensor", "Use np.sum and the like over an axis.")
-
     def __contains__(self, item: object) -> NoReturn:
         self.refuse("`in` with a tensor", "Compare with np.less and choose with np.where.")
 
     def __setitem__(self, key: object, item: object) -> NoReturn:
         self.refuse("assignment into a tensor", "Make a new one with np.where.")
-
-    def __abs__(self) -> NoReturn:
-        self.refuse("abs()", "Use np.maximum(x, -x).")
-
-    def __floordiv__(self, other: object) -> NoReturn:
-        self.refuse("//", _INEXACT)
-
-    def __rfloordiv__(self, other: object) -> NoReturn:
-        self.refuse("//", _INEXACT)
-
-    def __mod__(self, other: object) -> NoReturn:
-        self.refuse("%", _INEXACT)
-
-    def __rmod__(self, other: object) -> NoReturn:
-        self.refuse("%", _INEXACT)
-
-    def __round__(self, digits: int | None = None) -> NoReturn:
-        self.refuse("round()", _INEXACT)
-
-    def __and__(self, other: object) -> NoReturn:
-        self.refuse("&", _LOGIC)
-
-    def __rand__(self, other: object) -> NoReturn:
-        self.refuse("&", _LOGIC)
-
-    def __or__(self, other: object) -> NoReturn:
-        self.refuse("|", _LOGIC)
-
-    def __ror__(self, other: object) -> NoReturn:
-        self.refuse("|", _LOGIC)
-
-    def __invert__(self) -> NoReturn:
-        self.refuse("~", _LOGIC)
-
-    def __rpow__(self, base: object) -> NoReturn:
-        self.refuse(f"{base!r} ** tensor", "Use np.exp(x * np.log(base)).")
-
-    def __le__(self, other: object) -> NoReturn:
-        self.refuse("<=", "Use x < y, and np.where to choose by it.")
-
-    def __ge__(self, other: object) -> NoReturn:
-        self.refuse(">=", "Use x > y, and np.where to choose by it.")
-
-    def __eq__(self, other: object) -> NoReturn:
-        self.refuse("==", "Use x < y, or `is` to compare tensors as objects.")
-
-    def __ne__(self, other: object) -> NoReturn:
-        self.refuse("!=", "Use x < y, or `is not` to compare tensors as objects.")
 
     def refuse_elements(self, what: str, hint: str) -> NoReturn:
         """Raise the error of asking for an element."""

@@ -105,6 +105,12 @@ class ReductionError(ShapeMismatchError):
     category = "unsupported_reduction"
 
 
+class IndexOutOfRangeError(ShapeMismatchError, IndexError):
+    """An index that is known when compiling lies outside its axis, or has no axis."""
+
+    category = "index_out_of_range"
+
+
 class DtypeMismatchError(CompilationError):
     """An operator met a dtype that it is not defined for."""
 

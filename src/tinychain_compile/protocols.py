@@ -299,6 +299,7 @@ class VJPEngine(Protocol):
         ids: IdSource,
         seed_label: str,
         on_disconnected: OnDisconnected,
+        nan_guard: bool,
     ) -> DerivativeProgram:
         """Return the VJP of the graph's one scalar output for the named inputs."""
         ...
@@ -423,6 +424,13 @@ class Evaluator(Protocol):
         """Return the outputs by name."""
         ...
 
+
+Guard: TypeAlias = Callable[..., tuple[bool, ...]]
+"""``guard(operator, *operands)``: for each operand, a value, whether its cotangent needs a guard.
+
+It does where the factor that the output's cotangent is multiplied by may be infinite or NaN. There
+a zero cotangent annihilates the factor: it is selected, not multiplied.
+"""
 
 VJPRule: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
 """``rule(operator, g, y, *operands)``: the cotangent of each operand; ``None`` where there is none.

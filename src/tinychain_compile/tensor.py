@@ -7,8 +7,7 @@ explicit cast, shapes by an explicit broadcast.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import index as as_index
 from typing import Self, SupportsIndex, TypeGuard, TypeVar, cast
 
@@ -20,8 +19,8 @@ from tinychain_compile.errors import (
     ForeignTensorError,
     PermutationError,
     ShapeMismatchError,
-    UnsupportedFunctionError,
 )
+from tinychain_compile.index_keys import plan_index
 from tinychain_compile.ir.axes import Axes, broadcast_shapes, normalize_axes, normalize_axis
 from tinychain_compile.ir.builder import GraphBuilder
 from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, exact_quotient, size_of
@@ -29,7 +28,7 @@ from tinychain_compile.ir.dtypes import (
     BOOL,
     F64,
     FLOATING,
-    INTEGER,
+    I32,
     Array,
     DType,
     as_dtype,
@@ -40,29 +39,61 @@ from tinychain_compile.ir.graph import Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.operators import (
+    Abs,
     Add,
+    And,
     BroadcastTo,
     Cast,
     Constant,
     DimensionSize,
     Div,
+    Equal,
+    Floor,
+    Gather,
     IntegerPow,
     Less,
+    LessEqual,
     MatMul,
+    Maximum,
     Mean,
+    Minimum,
     Mul,
     Neg,
+    Not,
+    Or,
+    Pad,
+    Pow,
     ReduceMax,
     ReduceSum,
     Reshape,
+    Reverse,
+    Round,
+    Rsqrt,
+    Slice,
+    Sqrt,
     Sub,
     Transpose,
 )
+from tinychain_compile.operators.type_rules import can_hold
 
 
 def is_scalar(value: object) -> TypeGuard[float]:
     """Return whether a value is a Python or NumPy scalar, which adapts to a tensor's dtype."""
     return isinstance(value, (bool, int, float, np.generic))
+
+
+def is_tensor(value: object) -> TypeGuard[Tensor]:
+    """Return whether a value is a traced tensor."""
+    return isinstance(value, Tensor)
+
+
+_LOGIC: dict[type[Operator], Operator] = {
+    Add: Or(),
+    Mul: And(),
+    Maximum: Or(),
+    Minimum: And(),
+}
+"""What arithmetic on conditions means, as in NumPy."""
 
 
 class Tensor(Elementless):
@@ -155,7 +186,7 @@ class Tensor(Elementless):
         """
         if is_scalar(value):
             target = self.dtype if dtype is None else dtype
-            if not _can_hold(target, value):
+            if not can_hold(target, value):
                 raise DtypeMismatchError(
                     "scalar",
                     expected=f"a number that a {dtype_name(target)} tensor can meet",
@@ -200,14 +231,25 @@ class Tensor(Elementless):
         if isinstance(other, Tensor):
             mine, theirs = self._value.type, other._value.type
             if mine is theirs or mine == theirs:
-                return self.emit(operator, other)
+                return self._emit_binary(operator, other)
         left, right = self.meet(other)
-        return left.emit(operator, right)
+        return left._emit_binary(operator, right)
 
     def reversed_binary(self, operator: Operator, other: object) -> Self:
         """Append a binary operator of which this tensor is the right operand."""
         right, left = self.meet(other)
-        return left.emit(operator, right)
+        return left._emit_binary(operator, right)
+
+    def _emit_binary(self, operator: Operator, other: Tensor) -> Self:
+        """Append a binary operator to operands that have met; on conditions it is logic."""
+        if self._value.type.dtype is not BOOL:
+            return self.emit(operator, other)
+        logic = _LOGIC.get(type(operator))
+        if logic is not None:
+            return self.emit(logic, other)
+        if isinstance(operator, (Less, LessEqual, Equal)):
+            return self.astype(I32).emit(operator, other.astype(I32))
+        return self.emit(operator, other)
 
     def __add__(self, other: object) -> Self:
         return self.binary(Add(), other)
@@ -249,15 +291,99 @@ class Tensor(Elementless):
         return self
 
     def __pow__(self, exponent: object) -> Self:
-        number = float(exponent) if is_scalar(exponent) else math.nan
+        if not is_scalar(exponent):
+            return self._power(*self.meet(exponent))
+        number = float(exponent)
         if not number.is_integer():
-            raise UnsupportedFunctionError(
-                "power",
-                expected="an exponent that is an integer known when compiling",
-                got=repr(exponent),
-                hint="Use np.sqrt(x) for x ** 0.5, or np.exp(y * np.log(x)) for a positive base.",
-            )
+            base = self.as_floating()
+            if abs(number) == 0.5:
+                return base.emit(Sqrt() if number > 0 else Rsqrt())
+            return base.emit(Pow(), base.full(number))
         return self if number == 1 else self.emit(IntegerPow(int(number)))
+
+    def __rpow__(self, base: object) -> Self:
+        exponent, mine = self.meet(base)
+        return self._power(mine, exponent)
+
+    def _power(self, base: Self, exponent: Self) -> Self:
+        """Return a power of tensors; of integers in f64, rounded back, exact below 2 ** 53."""
+        if base.type.is_floating:
+            return base.emit(Pow(), exponent)
+        power = base.astype(F64).emit(Pow(), exponent.astype(F64))
+        return power.emit(Round()).astype(base.dtype)
+
+    def __floordiv__(self, other: object) -> Self:
+        left, right = self.meet(other)
+        return (left / right).emit(Floor()).astype(left.dtype)
+
+    def __rfloordiv__(self, other: object) -> Self:
+        right, left = self.meet(other)
+        return (left / right).emit(Floor()).astype(left.dtype)
+
+    def __mod__(self, other: object) -> Self:
+        left, right = self.meet(other)
+        return left - left // right * right
+
+    def __rmod__(self, other: object) -> Self:
+        right, left = self.meet(other)
+        return left - left // right * right
+
+    def __abs__(self) -> Self:
+        return self if self.dtype.kind in "ub" else self.emit(Abs())
+
+    def __round__(self, digits: int | None = None) -> Self:
+        if digits:
+            self.refuse("round() to digits", "Use np.round(x * 10.0 ** digits) / 10.0 ** digits.")
+        return self.emit(Round()) if self.type.is_floating else self
+
+    def __and__(self, other: object) -> Self:
+        return self._logic(And(), other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Self:
+        return self._logic(Or(), other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: object) -> Self:
+        left, right = self._conditions("^", other)
+        return left.binary(Equal(), right).emit(Not())
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Self:
+        return self._conditions("~", True)[0].emit(Not())
+
+    def _logic(self, operator: Operator, other: object) -> Self:
+        left, right = self._conditions("&" if isinstance(operator, And) else "|", other)
+        return left.emit(operator, right)
+
+    def _conditions(self, sign: str, other: object) -> tuple[Self, Self]:
+        """Return both operands as conditions of one shape."""
+        left, right = self.meet(other)
+        if left.dtype is not BOOL:
+            raise DtypeMismatchError(
+                sign,
+                expected="boolean tensors",
+                got=f"{self.type} and {other.type if isinstance(other, Tensor) else other!r}",
+                hint="Compare first, as in (x > 0) & (y > 0); the parentheses are needed.",
+            )
+        return left, right
+
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]
+        return self.binary(Equal(), other)
+
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        return self.binary(Equal(), other).emit(Not())
+
+    __hash__ = object.__hash__
+
+    def __le__(self, other: object) -> Self:
+        return self.binary(LessEqual(), other)
+
+    def __ge__(self, other: object) -> Self:
+        return self.reversed_binary(LessEqual(), other)
 
     def __lt__(self, other: object) -> Self:
         return self.binary(Less(), other)
@@ -384,25 +510,68 @@ class Tensor(Elementless):
         return self.ravel()
 
     def __getitem__(self, key: object) -> Self:
-        """Return the tensor with new axes: ``None``, ``...`` and full slices are understood."""
-        keys = cast(tuple[object, ...], key if isinstance(key, tuple) else (key,))
-        full = slice(None)
-        used = sum(1 for k in keys if isinstance(k, slice))
-        shape: list[Dimension] = []
-        sizes = iter(self.shape)
-        for k in keys:
-            if k is None:
-                shape.append(1)
-            elif k is Ellipsis:
-                shape.extend(next(sizes) for _ in range(self.ndim - used))
-            elif isinstance(k, slice) and k == full and used <= self.ndim:
-                shape.append(next(sizes))
-            else:
-                self.refuse(
-                    f"indexing with {k!r}",
-                    "Use np.take(x, indices, axis) or np.take_along_axis(x, indices, axis).",
-                )
-        return self.reshape((*shape, *sizes))
+        """Return a part: integers, slices, ``...``, ``None`` and integer arrays, as in NumPy."""
+        plan = plan_index(key, self.shape, is_tensor)
+        x = self
+        steps = (1,) * self.ndim
+        if plan.step != steps or plan.stop != self.shape or any(plan.start):
+            x = x.emit(Slice(plan.start, plan.stop, plan.step))
+        if plan.reversed_axes:
+            x = x.emit(Reverse(plan.reversed_axes))
+        x = x.reshape(plan.shape)
+        return x._taken(plan.positions) if plan.positions else x
+
+    def __iter__(self) -> Iterator[Self]:
+        """Return the parts along the first axis, whose size must be known."""
+        return iter([self[i] for i in range(len(self))])
+
+    def slice_axis(self, axis: int, start: Dimension, stop: Dimension, step: int = 1) -> Self:
+        """Return ``x[start:stop:step]`` along one axis, all counted from 0."""
+        if start == 0 and step == 1 and stop == self.shape[axis]:
+            return self
+        before, after = axis, self.ndim - axis - 1
+        starts = ((0,) * before) + (start,) + ((0,) * after)
+        stops = (*self.shape[:axis], stop, *self.shape[axis + 1 :])
+        return self.emit(Slice(starts, stops, (1,) * before + (step,) + (1,) * after))
+
+    def pad(
+        self,
+        low: Sequence[Dimension],
+        high: Sequence[Dimension],
+        interior: Sequence[int] | None = None,
+        value: float = 0,
+    ) -> Self:
+        """Return the tensor with elements around and between its own; negative numbers cut off."""
+        if all(size == 0 for size in (*low, *high, *(interior or ()))):
+            return self
+        gaps = (0,) * self.ndim if interior is None else tuple(interior)
+        return self.emit(Pad(tuple(low), tuple(high), gaps, value))
+
+    def _taken(self, positions: Sequence[tuple[int, object]]) -> Self:
+        """Return elements at integer positions along axes; several pair up, as in NumPy."""
+        indices = [self._index(position) for _, position in positions]
+        axes = [axis for axis, _ in positions]
+        if len(axes) == 1:
+            return self.emit(Gather(axes[0]), indices[0])
+        x, first = self, axes[0]
+        if axes != list(range(first, first + len(axes))):
+            x = x.transpose([*axes, *(a for a in range(self.ndim) if a not in axes)])
+            first = 0
+        sizes = x.shape[first : first + len(axes)]
+        flat = indices[0].counted_from_zero(sizes[0])
+        for index, size in zip(indices[1:], sizes[1:], strict=True):
+            flat = flat * flat.size_literal(size) + index.counted_from_zero(size)
+        rows = (*x.shape[:first], size_of(sizes), *x.shape[first + len(axes) :])
+        return x.reshape(rows).emit(Gather(first), flat)
+
+    def _index(self, position: object) -> Self:
+        """Return integer positions as a tensor of i64."""
+        index = self.lift(position)
+        return index if index.dtype.kind == "i" else index.astype(np.int64)
+
+    def counted_from_zero(self, size: Dimension) -> Self:
+        """Return integer positions, negative ones counted from the end, counted from the start."""
+        return self + (self < 0).astype(self.dtype) * self.size_literal(size)
 
     # Reductions.
 
@@ -414,8 +583,10 @@ class Tensor(Elementless):
         return x.emit(ReduceSum(axes, keepdims)) if axes else x
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> Self:
-        """Return the largest over axes."""
+        """Return the largest over axes; of conditions, whether one holds."""
         axes = normalize_axes(axis, self.type)
+        if self.dtype is BOOL:
+            return self.astype(I32).max(axes, keepdims).astype(BOOL)
         return self.emit(ReduceMax(axes, keepdims)) if axes else self
 
     def mean(self, axis: Axes = None, keepdims: bool = False, dtype: object = None) -> Self:
@@ -452,24 +623,6 @@ def _matrix_product(a: AnyTensor, b: AnyTensor) -> AnyTensor:
         a = a.broadcast_to((*stack, *a.shape[-2:]))
         b = b.broadcast_to((*stack, *b.shape[-2:]))
     return a.emit(MatMul(), b)
-
-
-def _can_hold(dtype: DType, value: float) -> bool:
-    """Return whether a scalar adapts to a dtype: a float needs a floating one, an integer a range.
-
-    A float too large for a floating dtype becomes infinite, as in NumPy.
-    """
-    if type(value) is float or (type(value) is int and dtype in FLOATING and abs(value) < 2**64):
-        return dtype in FLOATING
-    own: DType = np.asarray(value).dtype
-    if own == BOOL:
-        return True
-    if dtype in FLOATING:
-        return own in FLOATING or own.kind in "fiu"
-    if dtype in INTEGER and own.kind in "iu":
-        limits = np.iinfo(dtype)
-        return limits.min <= int(value) <= limits.max
-    return False
 
 
 def _array(value: object) -> Array:

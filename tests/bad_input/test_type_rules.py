@@ -139,5 +139,7 @@ def test_a_vjp_rule_that_gives_the_wrong_cotangents_is_named(rule):
     graph = FunctionTracer().trace_loss(lambda x: np.tanh(x).sum(), {"x": F}, ids)
     engine = ReverseModeEngine({**VJP_RULES, Tanh: rule}, {})
     with pytest.raises(MalformedGraphError, match="VJP rule of tanh") as caught:
-        engine.derive(graph, ["x"], ids=ids, seed_label="seed", on_disconnected="error")
+        engine.derive(
+            graph, ["x"], ids=ids, seed_label="seed", on_disconnected="error", nan_guard=True
+        )
     assert "np.tanh(x)" in str(caught.value)

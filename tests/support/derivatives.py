@@ -14,7 +14,7 @@ from tinychain_compile.ir.builder import GraphBuilder
 from tinychain_compile.ir.graph import NamedValue, fresh_ids
 from tinychain_compile.tensor import Tensor
 from tinychain_compile.tracing import FunctionTracer
-from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
+from tinychain_compile.vjp_rules import GUARDS, VJP_RULES, WITHOUT_DERIVATIVE
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -28,8 +28,10 @@ def traced(function: Callable[..., Tensor], arrays: Arrays) -> tuple[Graph, Any]
 
 def with_gradients(graph: Graph, names: Sequence[str], ids: Any, seed_label: str) -> Graph:
     """Return one graph that computes a graph's loss and its gradients, from inputs and a seed."""
-    engine = ReverseModeEngine(VJP_RULES, WITHOUT_DERIVATIVE)
-    program = engine.derive(graph, names, ids=ids, seed_label=seed_label, on_disconnected="zero")
+    engine = ReverseModeEngine(VJP_RULES, WITHOUT_DERIVATIVE, GUARDS)
+    program = engine.derive(
+        graph, names, ids=ids, seed_label=seed_label, on_disconnected="zero", nan_guard=True
+    )
     verify(program.graph)
     joint = Graph(
         "joint",

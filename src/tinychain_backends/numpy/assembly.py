@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from tinychain_backends.numpy.calls import Array
 from tinychain_backends.numpy.handlers import Instruction
 from tinychain_backends.numpy.symbols import symbols_of
 from tinychain_compile import LoweredProgram
+from tinychain_compile.operators import Operator
 
 
 class NumpyProgram:
@@ -99,6 +101,12 @@ class _Writer:
             name = f"dtype_{value.name}"
             self.names[name] = value
             return name
+        if callable(value) or isinstance(value, Operator):
+            name = f"object_{len(self.names)}"
+            self.names[name] = value
+            return name
+        if isinstance(value, float):
+            return repr(value) if math.isfinite(value) else f'float("{value}")'
         if isinstance(value, tuple):
             shape: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]
             sizes = [_size_text(size) for size in shape]

@@ -5,6 +5,7 @@ One table serves the evaluator, which calls the function, and the handlers, whic
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,37 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinychain_compile import functions
-from tinychain_compile.operators import (
-    Add,
-    BroadcastTo,
-    Cast,
-    Constant,
-    DimensionSize,
-    Div,
-    Exp,
-    Gather,
-    IntegerPow,
-    Iota,
-    Less,
-    Log,
-    LogSoftmax,
-    MatMul,
-    Maximum,
-    Mean,
-    Mul,
-    Neg,
-    Operator,
-    ReduceMax,
-    ReduceSum,
-    Relu,
-    Reshape,
-    ScatterAdd,
-    Sqrt,
-    Sub,
-    Tanh,
-    Transpose,
-    Where,
-)
+from tinychain_compile import operators as o
+from tinychain_compile.functions.attention import attention_of_arrays
+from tinychain_compile.functions.convolution import conv_of_arrays, pad_spatial
+from tinychain_compile.functions.indexing import descending_order
+from tinychain_compile.functions.pooling import max_of_windows, sum_of_windows
+from tinychain_compile.functions.random import bits_of_array, dropout_of_array, uniform_of_array
+from tinychain_compile.operators import IntegerPow, MatMul, Operator
 
 Array = NDArray[Any]
 
@@ -115,11 +92,11 @@ _MATMUL_BY_FLAGS: Mapping[tuple[bool, bool], Callable[..., Any]] = {
 }
 
 
-def _gather(op: Gather) -> Call:
+def _gather(op: o.Gather) -> Call:
     return Call(np.take_along_axis if op.along else np.take, {"axis": op.axis})
 
 
-def _scatter_add(op: ScatterAdd) -> Call:
+def _scatter_add(op: o.ScatterAdd) -> Call:
     function = _scatter_add_along if op.along else _scatter_add_slices
     return Call(function, {"axis": op.axis, "size": (op.size,)})
 
@@ -162,36 +139,233 @@ def _constant(value: Array) -> Array:
     return value
 
 
+def _annihilate(factor: Array, product: Array) -> Any:
+    return np.where(factor == 0, factor, product)
+
+
+def _rsqrt(x: Array) -> Any:
+    return np.divide(x.dtype.type(1), np.sqrt(x))
+
+
+def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+def _norm(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+
+
+def _spread(function: Callable[..., Any]) -> Callable[[Any], Call]:
+    def call(op: o.Var | o.Std) -> Call:
+        keywords = {"axis": op.axes, "keepdims": op.keepdims, "ddof": op.correction}
+        return Call(function, keywords)
+
+    return call
+
+
+def _var(x: Array, axis: tuple[int, ...], keepdims: bool, ddof: float) -> Any:
+    with warnings.catch_warnings():  # over nothing there is NaN, which the caller asked for
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.var(x, axis=axis, keepdims=keepdims, ddof=ddof)
+
+
+def _std(x: Array, axis: tuple[int, ...], keepdims: bool, ddof: float) -> Any:
+    return np.sqrt(_var(x, axis, keepdims, ddof))
+
+
+def _running(function: Callable[..., Any]) -> Callable[[Any], Call]:
+    return lambda op: Call(_run, {"function": function, "axis": op.axis, "reverse": op.reverse})
+
+
+def _run(x: Array, function: Callable[..., Any], axis: int, reverse: bool) -> Any:
+    if reverse:
+        return np.flip(function(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+    return function(x, axis=axis, dtype=x.dtype)
+
+
+def _sort(x: Array, axis: int, descending: bool) -> Any:
+    return np.flip(np.sort(x, axis=axis), axis) if descending else np.sort(x, axis=axis)
+
+
+def _argsort(x: Array, axis: int, descending: bool) -> Any:
+    if descending:
+        return descending_order(x, axis)
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def _top_k(x: Array, axis: int, k: int) -> Any:
+    return functions.top_k(x, k, axis)[0]
+
+
+def _slice(x: Array, start: tuple[int, ...], stop: tuple[int, ...], step: tuple[int, ...]) -> Any:
+    return x[tuple(map(slice, start, stop, step))]
+
+
+def _pad(
+    x: Array,
+    low: tuple[int, ...],
+    high: tuple[int, ...],
+    interior: tuple[int, ...],
+    value: float,
+) -> Array:
+    """Write the operand into an array of the value, what is cut off left out."""
+    wide = [n + max(n - 1, 0) * gap for n, gap in zip(x.shape, interior, strict=True)]
+    shape = [n + a + b for n, a, b in zip(wide, low, high, strict=True)]
+    result = np.full(shape, value, x.dtype)
+    source: list[slice] = []
+    target: list[slice] = []
+    for size, count, first, gap in zip(shape, x.shape, low, interior, strict=True):
+        step = gap + 1
+        begin = max(-(first // step), 0) if first < 0 else 0
+        end = max(min(count, -((first - size) // step)), begin)
+        source.append(slice(begin, end))
+        place = first + begin * step
+        target.append(
+            slice(place, place + (end - begin - 1) * step + 1 if end > begin else place, step)
+        )
+    result[tuple(target)] = x[tuple(source)]
+    return result
+
+
+def _concat(*parts: Array, axis: int) -> Any:
+    return np.concatenate(parts, axis=axis)
+
+
+def _einsum(op: o.Einsum) -> Call:
+    return Call(_einsum_of, {"subscripts": f"{','.join(op.operands)}->{op.result}"})
+
+
+def _einsum_of(*operands: Array, subscripts: str) -> Any:
+    return np.einsum(subscripts, *operands, optimize=True)
+
+
+def _window_max_gradient(x: Array, g: Array, operator: o.WindowMaxGradient) -> Array:
+    """Add, place by place of the window, what the windows give whose first largest it is."""
+    low = tuple(pair[0] for pair in operator.padding)
+    padded = pad_spatial(x, operator.padding, -np.inf)
+    largest = max_of_windows(x, operator)
+    result = np.zeros_like(padded)
+    is_open = np.ones(g.shape, bool)
+    for place in np.ndindex(operator.window):
+        rows = zip(place, g.shape[2:], operator.strides, strict=True)
+        part: Any = (..., *(slice(at, at + (n - 1) * step + 1, step) for at, n, step in rows))
+        wins = is_open & ~(padded[part] < largest)
+        is_open &= ~wins
+        result[part] += np.where(wins, g, g.dtype.type(0))
+    inside: Any = (..., *(slice(b, b + n) for b, n in zip(low, x.shape[2:], strict=True)))
+    cut: Array = result[inside]
+    return cut
+
+
+def _attribute(function: Callable[..., Any]) -> Callable[[Any], Call]:
+    """Return the call of a function that takes the operator itself."""
+    return lambda op: Call(function, {"operator": op})
+
+
+def _attention(*operands: Array, operator: o.Attention) -> Array:
+    return attention_of_arrays(*operands, operator=operator)
+
+
+def _batch_norm(op: o.BatchNorm) -> Call:
+    return Call(functions.batch_norm, {"axis": op.axis, "epsilon": op.epsilon})
+
+
+def _uniform(op: o.RandomUniform) -> Call:
+    return Call(uniform_of_array, {"shape": op.shape, "dtype": op.dtype})
+
+
 CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
     {
-        Constant: lambda op: Call(_constant, {"value": op.value}),
-        Iota: lambda op: Call(_iota, {"shape": op.shape, "axis": op.axis, "dtype": op.dtype}),
-        DimensionSize: lambda op: Call(_size, {"shape": (op.dimension,), "dtype": op.dtype}),
-        Add: _plain(np.add),
-        Sub: _plain(np.subtract),
-        Mul: _plain(np.multiply),
-        Div: _plain(np.divide),
-        Neg: _plain(np.negative),
-        IntegerPow: _integer_pow,
-        Exp: _plain(np.exp),
-        Log: _plain(np.log),
-        Sqrt: _plain(np.sqrt),
-        Tanh: _plain(np.tanh),
-        Less: _plain(np.less),
-        Maximum: _plain(np.maximum),
-        Where: _plain(np.where),
-        ReduceSum: _reduction(_sum),
-        ReduceMax: _reduction(np.max),
-        Mean: _reduction(np.mean),
-        Reshape: lambda op: Call(np.reshape, {"shape": op.shape}),
-        Transpose: lambda op: Call(np.transpose, {"axes": op.permutation}),
-        BroadcastTo: lambda op: Call(np.broadcast_to, {"shape": op.shape}),
-        MatMul: _matmul,
-        Gather: _gather,
-        ScatterAdd: _scatter_add,
-        Relu: _plain(functions.relu),
-        LogSoftmax: lambda op: Call(functions.log_softmax, {"axis": op.axis}),
-        Cast: lambda op: Call(_cast, {"dtype": op.dtype}),
+        o.Constant: lambda op: Call(_constant, {"value": op.value}),
+        o.Iota: lambda op: Call(_iota, {"shape": op.shape, "axis": op.axis, "dtype": op.dtype}),
+        o.DimensionSize: lambda op: Call(_size, {"shape": (op.dimension,), "dtype": op.dtype}),
+        o.Add: _plain(np.add),
+        o.Sub: _plain(np.subtract),
+        o.Mul: _plain(np.multiply),
+        o.Div: _plain(np.divide),
+        o.Neg: _plain(np.negative),
+        o.IntegerPow: _integer_pow,
+        o.Abs: _plain(np.abs),
+        o.Sign: _plain(np.sign),
+        o.Pow: _plain(np.power),
+        o.Exp: _plain(np.exp),
+        o.Expm1: _plain(np.expm1),
+        o.Log: _plain(np.log),
+        o.Log1p: _plain(np.log1p),
+        o.Sqrt: _plain(np.sqrt),
+        o.Rsqrt: _plain(_rsqrt),
+        o.Tanh: _plain(np.tanh),
+        o.Sigmoid: _plain(functions.sigmoid),
+        o.Sin: _plain(np.sin),
+        o.Cos: _plain(np.cos),
+        o.Atan2: _plain(np.arctan2),
+        o.Erf: _plain(functions.erf),
+        o.Floor: _plain(np.floor),
+        o.Ceil: _plain(np.ceil),
+        o.Round: _plain(np.rint),
+        o.IsFinite: _plain(np.isfinite),
+        o.Less: _plain(np.less),
+        o.LessEqual: _plain(np.less_equal),
+        o.Equal: _plain(np.equal),
+        o.Maximum: _plain(np.maximum),
+        o.Minimum: _plain(np.minimum),
+        o.Clip: _plain(np.clip),
+        o.Not: _plain(np.logical_not),
+        o.And: _plain(np.logical_and),
+        o.Or: _plain(np.logical_or),
+        o.Where: _plain(np.where),
+        o.Annihilate: _plain(_annihilate),
+        o.ReduceSum: _reduction(_sum),
+        o.ReduceMax: _reduction(np.max),
+        o.ReduceMin: _reduction(np.min),
+        o.ReduceProd: _reduction(_prod),
+        o.Mean: _reduction(np.mean),
+        o.Norm: _reduction(_norm),
+        o.Var: _spread(_var),
+        o.Std: _spread(_std),
+        o.CumSum: _running(np.cumsum),
+        o.CumProd: _running(np.cumprod),
+        o.ArgMax: lambda op: Call(np.argmax, {"axis": op.axis}),
+        o.ArgMin: lambda op: Call(np.argmin, {"axis": op.axis}),
+        o.Sort: lambda op: Call(_sort, {"axis": op.axis, "descending": op.descending}),
+        o.ArgSort: lambda op: Call(_argsort, {"axis": op.axis, "descending": op.descending}),
+        o.TopK: lambda op: Call(_top_k, {"axis": op.axis, "k": op.k}),
+        o.Reshape: lambda op: Call(np.reshape, {"shape": op.shape}),
+        o.Transpose: lambda op: Call(np.transpose, {"axes": op.permutation}),
+        o.BroadcastTo: lambda op: Call(np.broadcast_to, {"shape": op.shape}),
+        o.Slice: lambda op: Call(_slice, {"start": op.start, "stop": op.stop, "step": op.step}),
+        o.Pad: lambda op: Call(_pad, dict(op.params)),
+        o.Concat: lambda op: Call(_concat, {"axis": op.axis}),
+        o.Reverse: lambda op: Call(np.flip, {"axis": op.axes}),
+        o.Gather: _gather,
+        o.ScatterAdd: _scatter_add,
+        o.OneHot: lambda op: Call(functions.one_hot, {"depth": op.depth, "dtype": op.dtype}),
+        o.MatMul: _matmul,
+        o.Einsum: _einsum,
+        o.Conv: _attribute(conv_of_arrays),
+        o.WindowMax: _attribute(max_of_windows),
+        o.WindowMaxGradient: _attribute(_window_max_gradient),
+        o.WindowSum: _attribute(sum_of_windows),
+        o.Relu: _plain(functions.relu),
+        o.LeakyRelu: lambda op: Call(functions.leaky_relu, {"slope": op.slope}),
+        o.Elu: lambda op: Call(functions.elu, {"alpha": op.alpha}),
+        o.Gelu: lambda op: Call(functions.gelu, {"approximate": op.approximate}),
+        o.Silu: _plain(functions.silu),
+        o.Softplus: _plain(functions.softplus),
+        o.Softmax: lambda op: Call(functions.softmax, {"axis": op.axis}),
+        o.LogSoftmax: lambda op: Call(functions.log_softmax, {"axis": op.axis}),
+        o.LogSumExp: lambda op: Call(
+            functions.logsumexp, {"axis": op.axes, "keepdims": op.keepdims}
+        ),
+        o.SoftmaxCrossEntropy: _plain(functions.softmax_cross_entropy),
+        o.LayerNorm: lambda op: Call(functions.layer_norm, {"epsilon": op.epsilon}),
+        o.RmsNorm: lambda op: Call(functions.rms_norm, {"epsilon": op.epsilon}),
+        o.BatchNorm: _batch_norm,
+        o.Attention: _attribute(_attention),
+        o.RandomBits: lambda op: Call(bits_of_array, {"shape": op.shape}),
+        o.RandomUniform: _uniform,
+        o.Dropout: lambda op: Call(dropout_of_array, {"rate": op.rate}),
+        o.Cast: lambda op: Call(_cast, {"dtype": op.dtype}),
     }
 )
 """The call of every operator that is left after differentiation."""

@@ -12,12 +12,27 @@ from types import MappingProxyType
 from tinychain_compile.decompositions import (
     activation,
     arithmetic,
+    attention,
     comparison,
     contraction,
     conversion,
+    convolution,
+    cumulative,
     exponential,
     indexing,
+    logic,
+    normalization,
+    ordering,
+    pooling,
+    random,
     reduction,
+    rounding,
+    selection,
+    slicing,
+    softmax,
+    special,
+    statistics,
+    trigonometric,
 )
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.protocols import Decomposition
@@ -26,12 +41,30 @@ DECOMPOSITIONS: Mapping[type[Operator], Decomposition] = MappingProxyType(
     {
         **arithmetic.DECOMPOSITIONS,
         **exponential.DECOMPOSITIONS,
+        **trigonometric.DECOMPOSITIONS,
+        **special.DECOMPOSITIONS,
+        **rounding.DECOMPOSITIONS,
         **comparison.DECOMPOSITIONS,
+        **logic.DECOMPOSITIONS,
+        **selection.DECOMPOSITIONS,
         **reduction.DECOMPOSITIONS,
-        **contraction.DECOMPOSITIONS,
+        **statistics.DECOMPOSITIONS,
+        **cumulative.DECOMPOSITIONS,
+        **ordering.DECOMPOSITIONS,
+        **slicing.DECOMPOSITIONS,
         **indexing.DECOMPOSITIONS,
+        **contraction.DECOMPOSITIONS,
+        **convolution.DECOMPOSITIONS,
+        **pooling.DECOMPOSITIONS,
         **activation.DECOMPOSITIONS,
+        **softmax.DECOMPOSITIONS,
+        **normalization.DECOMPOSITIONS,
+        **attention.DECOMPOSITIONS,
+        **random.DECOMPOSITIONS,
         **conversion.DECOMPOSITIONS,
     }
 )
 """The decomposition of every operator outside the basis, literals and cast."""
+
+UNDECOMPOSED: Mapping[type[Operator], str] = MappingProxyType(random.UNDECOMPOSED)
+"""Why an operator outside the basis has none."""

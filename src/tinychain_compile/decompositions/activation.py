@@ -1,22 +1,52 @@
-"""The named composites in simpler operators."""
+"""The elementwise composites in simpler operators."""
 
 from __future__ import annotations
 
+from tinychain_compile import namespace as xp
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.namespace import exp, log, maximum
-from tinychain_compile.operators import LogSoftmax, Relu
+from tinychain_compile.operators import Elu, Gelu, LeakyRelu, Relu, Silu, Softplus
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
 
 def relu(op: Relu, x: Tensor) -> Tensor:
-    return maximum(x, 0.0)
+    """``maximum(x, 0)``."""
+    return xp.maximum(x, 0.0)
 
 
-def log_softmax(op: LogSoftmax, x: Tensor) -> Tensor:
-    """Shifted by the largest, so that no exponential overflows and one of them is 1."""
-    shifted = x - x.max(op.axis, keepdims=True)
-    return shifted - log(exp(shifted).sum(op.axis, keepdims=True))
+def leaky_relu(op: LeakyRelu, x: Tensor) -> Tensor:
+    """``x`` above 0, else ``slope * x``."""
+    return xp.where(x > 0.0, x, x * op.slope)
 
 
-DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Relu: relu, LogSoftmax: log_softmax}
+def elu(op: Elu, x: Tensor) -> Tensor:
+    """``x`` above 0, else ``alpha * expm1(x)``."""
+    return xp.where(x > 0.0, x, xp.expm1(x) * op.alpha)
+
+
+def gelu(op: Gelu, x: Tensor) -> Tensor:
+    """``x * (1 + erf(x / sqrt(2))) / 2``, or with the approximation by tanh."""
+    if op.approximate:
+        inner = (x + x * x * x * 0.044715) * 0.7978845608028654
+        return x * (xp.tanh(inner) + 1.0) * 0.5
+    return x * (xp.erf(x * 0.7071067811865476) + 1.0) * 0.5
+
+
+def silu(op: Silu, x: Tensor) -> Tensor:
+    """``x * sigmoid(x)``."""
+    return x * xp.expit(x)
+
+
+def softplus(op: Softplus, x: Tensor) -> Tensor:
+    """``maximum(x, 0) + log1p(exp(-abs(x)))``."""
+    return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
+    Relu: relu,
+    LeakyRelu: leaky_relu,
+    Elu: elu,
+    Gelu: gelu,
+    Silu: silu,
+    Softplus: softplus,
+}

@@ -9,6 +9,7 @@ from tinychain_compile.tensor import Tensor
 
 
 def stop_gradient(op: StopGradient, x: Tensor) -> Tensor:
+    """The operand: nothing is left to stop."""
     return x
 
 

@@ -6,7 +6,7 @@ from tinychain_compile.ir.dimensions import Dimension
 from tinychain_compile.ir.dtypes import BOOL, I32, I64
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
-from tinychain_compile.operators import Gather, Iota, ScatterAdd
+from tinychain_compile.operators import Gather, Iota, OneHot, ScatterAdd
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
@@ -57,4 +57,19 @@ def _selected(op: Gather | ScatterAdd, values: Tensor, index: Tensor, size: Dime
     return where(index < position, 0, where(position < index, 0, values))
 
 
-DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Gather: gather, ScatterAdd: scatter_add}
+def one_hot(op: OneHot, indices: Tensor) -> Tensor:
+    """1 where the index is the position, else 0."""
+    index = indices.expand_dims(indices.ndim)
+    if index.dtype.kind == "u":
+        index = index.astype(I64)
+    shape = (*(1 for _ in indices.shape), op.depth)
+    position = index.emit_literal(Iota(shape, indices.ndim, index.dtype))
+    one = index.literal(1, op.dtype)
+    return where(index < position, 0, where(position < index, 0, one))
+
+
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
+    Gather: gather,
+    ScatterAdd: scatter_add,
+    OneHot: one_hot,
+}

@@ -20,8 +20,12 @@ from tinychain_compile.ir.frozen import Frozen, slot_setters
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
-    *(str(_PACKAGE / part) for part in ("tensor.py", "namespace.py", "numpy_dispatch.py")),
-    *(str(_PACKAGE / part) for part in ("functions.py", "elementless.py", "ir", "operators")),
+    *(str(_PACKAGE / part) for part in ("tensor.py", "index_keys.py", "elementless.py", "ir")),
+    *(
+        str(_PACKAGE / part)
+        for part in ("namespace", "numpy_dispatch", "array_api.py", "functions")
+    ),
+    str(_PACKAGE / "operators"),
     str(Path(np.__file__).parent),
 )
 """Files whose frames stand between a line of tensor code and the operation it makes."""

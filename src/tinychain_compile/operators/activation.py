@@ -1,4 +1,4 @@
-"""Named composites of neural networks, which a backend may take whole."""
+"""Named composites of neural networks, elementwise, which a backend may take whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import floating, reduced_shape
+from tinychain_compile.operators.type_rules import floating
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,67 @@ class Relu(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class LogSoftmax(Operator):
-    """``x - log(sum(exp(x)))`` over one axis, without overflow: ``F[s] -> F[s]``.
+class LeakyRelu(Operator):
+    """``x`` above 0, else ``slope * x``: ``F[s] -> F[s]``.
 
     Args:
-        axis: The axis that sums to one after ``exp``.
+        slope: The derivative below 0.
     """
 
-    name: ClassVar[str] = "log_softmax"
-    axis: int
+    name: ClassVar[str] = "leaky_relu"
+    slope: float
 
     def infer(self, x: TensorType) -> TensorType:
-        reduced_shape(self.name, x, (self.axis,), keepdims=True)
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Elu(Operator):
+    """``x`` above 0, else ``alpha * (exp(x) - 1)``: ``F[s] -> F[s]``.
+
+    Args:
+        alpha: Minus the limit on the left.
+    """
+
+    name: ClassVar[str] = "elu"
+    alpha: float
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Gelu(Operator):
+    """``x`` times the probability that a standard normal variable is below it: ``F[s] -> F[s]``.
+
+    Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+
+    Args:
+        approximate: Whether the probability is the paper's approximation by ``tanh``.
+    """
+
+    name: ClassVar[str] = "gelu"
+    approximate: bool = False
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Silu(Operator):
+    """``x * sigmoid(x)``: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "silu"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Softplus(Operator):
+    """``log(1 + exp(x))``, without overflow: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "softplus"
+
+    def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, x)

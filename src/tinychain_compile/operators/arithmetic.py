@@ -81,3 +81,33 @@ class IntegerPow(Operator):
                 hint="Convert it with .astype(...) first.",
             )
         return numeric(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Abs(Operator):
+    """The magnitude, +0 for -0: ``T[s] -> T[s]``."""
+
+    name: ClassVar[str] = "abs"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return numeric(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign(Operator):
+    """-1, 0 or 1, NaN where the operand is NaN: ``T[s] -> T[s]``."""
+
+    name: ClassVar[str] = "sign"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return numeric(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Pow(Operator):
+    """``base ** exponent``, floating: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "pow"
+
+    def infer(self, base: TensorType, exponent: TensorType) -> TensorType:
+        return same(self.name, floating(self.name, base), exponent)

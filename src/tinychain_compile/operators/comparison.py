@@ -29,3 +29,46 @@ class Maximum(Operator):
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         return same(self.name, numeric(self.name, a), b)
+
+
+@dataclass(frozen=True, slots=True)
+class LessEqual(Operator):
+    """``a <= b``, false where either is NaN: ``T[s], T[s] -> bool[s]``."""
+
+    name: ClassVar[str] = "less_equal"
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        return same(self.name, numeric(self.name, a), b).with_dtype(BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Operator):
+    """``a == b``, false where either is NaN: ``T[s], T[s] -> bool[s]``."""
+
+    name: ClassVar[str] = "equal"
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        return same(self.name, numeric(self.name, a), b).with_dtype(BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum(Operator):
+    """The smaller of two, NaN where either is NaN: ``T[s], T[s] -> T[s]``."""
+
+    name: ClassVar[str] = "minimum"
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        return same(self.name, numeric(self.name, a), b)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip(Operator):
+    """``x``, but not below ``low`` nor above ``high``: ``T[s], T[s], T[s] -> T[s]``.
+
+    ``high`` where ``low`` is above it; NaN where one of the three is NaN.
+    """
+
+    name: ClassVar[str] = "clip"
+
+    def infer(self, x: TensorType, low: TensorType, high: TensorType) -> TensorType:
+        return same(self.name, same(self.name, numeric(self.name, x), low), high)

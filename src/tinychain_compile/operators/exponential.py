@@ -48,3 +48,43 @@ class Tanh(Operator):
 
     def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Log1p(Operator):
+    """``log(1 + x)``, exact near 0: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "log1p"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Expm1(Operator):
+    """``e ** x - 1``, exact near 0: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "expm1"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Rsqrt(Operator):
+    """``1 / sqrt(x)``: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "rsqrt"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Sigmoid(Operator):
+    """``1 / (1 + exp(-x))``, without overflow at either end: ``F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "sigmoid"
+
+    def infer(self, x: TensorType) -> TensorType:
+        return floating(self.name, x)

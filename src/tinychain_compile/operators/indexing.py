@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from tinychain_compile.errors import ShapeMismatchError
 from tinychain_compile.ir.dimensions import Dimension, Shape
+from tinychain_compile.ir.dtypes import DType, as_dtype
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.operators.type_rules import integer, numeric
@@ -65,6 +66,29 @@ class ScatterAdd(Operator):
                 self.name, expected=f"updates of shape {shape}", got=str(updates)
             )
         return numeric(self.name, result)
+
+
+@dataclass(frozen=True, slots=True)
+class OneHot(Operator):
+    """1 at the position that an integer gives along a new last axis, else 0: ``I[s] -> T[s, d]``.
+
+    All 0 where the integer is negative or too large.
+
+    Args:
+        depth: The size of the new axis.
+        dtype: The dtype of the result.
+    """
+
+    name: ClassVar[str] = "one_hot"
+    depth: int
+    dtype: DType
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+
+    def infer(self, indices: TensorType) -> TensorType:
+        shape = (*integer(self.name, indices).shape, self.depth)
+        return numeric(self.name, TensorType.of(self.dtype, shape))
 
 
 def _indexed_shape(name: str, x: TensorType, indices: TensorType, axis: int, along: bool) -> Shape:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinychain_compile.errors import ReductionError
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import floating, numeric, reduced_shape
+from tinychain_compile.operators.type_rules import floating, not_empty, numeric, reduced_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,7 @@ class ReduceMax(Operator):
 
     def infer(self, x: TensorType) -> TensorType:
         shape = reduced_shape(self.name, x, self.axes, self.keepdims)
-        if any(x.shape[axis] == 0 for axis in self.axes):
-            raise ReductionError(self.name, expected="axes that are not empty", got=str(x))
-        return numeric(self.name, x).with_shape(shape)
+        return numeric(self.name, not_empty(self.name, x, self.axes)).with_shape(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +56,60 @@ class Mean(Operator):
     """
 
     name: ClassVar[str] = "mean"
+    axes: tuple[int, ...]
+    keepdims: bool = False
+
+    def infer(self, x: TensorType) -> TensorType:
+        shape = reduced_shape(self.name, x, self.axes, self.keepdims)
+        return floating(self.name, x).with_shape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceMin(Operator):
+    """The smallest over axes, NaN where one is NaN: ``T[s] -> T[s without axes]``.
+
+    Args:
+        axes: The axes reduced over; none of them may be empty.
+        keepdims: Whether they stay, with size 1.
+    """
+
+    name: ClassVar[str] = "reduce_min"
+    axes: tuple[int, ...]
+    keepdims: bool = False
+
+    def infer(self, x: TensorType) -> TensorType:
+        shape = reduced_shape(self.name, x, self.axes, self.keepdims)
+        return numeric(self.name, not_empty(self.name, x, self.axes)).with_shape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceProd(Operator):
+    """The product over axes, 1 over nothing: ``T[s] -> T[s without axes]``.
+
+    Args:
+        axes: The axes multiplied over.
+        keepdims: Whether they stay, with size 1.
+    """
+
+    name: ClassVar[str] = "reduce_prod"
+    axes: tuple[int, ...]
+    keepdims: bool = False
+
+    def infer(self, x: TensorType) -> TensorType:
+        shape = reduced_shape(self.name, x, self.axes, self.keepdims)
+        return numeric(self.name, x).with_shape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Norm(Operator):
+    """The square root of the sum of squares over axes: ``F[s] -> F[s without axes]``.
+
+    Args:
+        axes: The axes summed over.
+        keepdims: Whether they stay, with size 1.
+    """
+
+    name: ClassVar[str] = "norm"
     axes: tuple[int, ...]
     keepdims: bool = False
 

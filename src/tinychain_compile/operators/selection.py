@@ -1,4 +1,4 @@
-"""Elementwise choice by a condition."""
+"""Elementwise choice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tinychain_compile.errors import DtypeMismatchError, ShapeMismatchError
 from tinychain_compile.ir.dtypes import BOOL
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import same
+from tinychain_compile.operators.type_rules import floating, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +26,17 @@ class Where(Operator):
                 self.name, expected=f"a condition of the shape of {a}", got=str(condition)
             )
         return same(self.name, a, b)
+
+
+@dataclass(frozen=True, slots=True)
+class Annihilate(Operator):
+    """The product itself, but the factor where that is 0: ``F[s], F[s] -> F[s]``.
+
+    Operands are a factor, and its product with another one that may be infinite or NaN. Where the
+    factor is 0 so is the result, whatever the other one is.
+    """
+
+    name: ClassVar[str] = "annihilate"
+
+    def infer(self, factor: TensorType, product: TensorType) -> TensorType:
+        return same(self.name, floating(self.name, factor), product)

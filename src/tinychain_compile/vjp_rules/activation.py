@@ -1,22 +1,75 @@
-"""Derivatives of the named composites, shorter and safer than their decompositions'."""
+"""Derivatives of the elementwise composites, shorter and safer than their decompositions'."""
 
 from __future__ import annotations
 
 from tinychain_compile import namespace as xp
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import LogSoftmax, Relu
-from tinychain_compile.protocols import VJPRule
+from tinychain_compile.operators import (
+    Elu,
+    Gelu,
+    LeakyRelu,
+    Relu,
+    Silu,
+    Softplus,
+)
+from tinychain_compile.protocols import Guard, VJPRule
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.vjp_rules.statements import Kink, always
 
 
 def relu(op: Relu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-    """Zero at zero. Read from the output, which the next layer keeps anyway."""
+    """``g`` above 0, else 0. Read from the output, which the next layer keeps anyway."""
     zero = g.full(0.0)
     return (xp.where(zero < y, g, zero),)
 
 
-def log_softmax(op: LogSoftmax, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-    return (g - xp.exp(y) * g.sum(op.axis, keepdims=True),)
+def leaky_relu(op: LeakyRelu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g`` above 0, else ``slope * g``."""
+    return (xp.where(x > 0.0, g, g * op.slope),)
 
 
-RULES: dict[type[Operator], VJPRule] = {Relu: relu, LogSoftmax: log_softmax}
+def elu(op: Elu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g`` above 0, else ``g * (y + alpha)``."""
+    return (xp.where(x > 0.0, g, g * (y + op.alpha)),)
+
+
+def gelu(op: Gelu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g`` times the probability below x, plus ``g * x`` times its density."""
+    if op.approximate:
+        inner = (x + x * x * x * 0.044715) * 0.7978845608028654
+        t = xp.tanh(inner)
+        slope = (1.0 - t * t) * (1.0 + x * x * 0.134145) * 0.7978845608028654
+        return (g * ((t + 1.0) * 0.5 + x * slope * 0.5),)
+    probability = (xp.erf(x * 0.7071067811865476) + 1.0) * 0.5
+    density = xp.exp(x * x * -0.5) * 0.3989422804014327
+    return (g * (probability + x * density),)
+
+
+def silu(op: Silu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g * (s + y * (1 - s))`` for ``s = sigmoid(x)``."""
+    s = xp.expit(x)
+    return (g * (s + y * (1.0 - s)),)
+
+
+def softplus(op: Softplus, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g * sigmoid(x)``."""
+    return (g * xp.expit(x),)
+
+
+RULES: dict[type[Operator], VJPRule] = {
+    Relu: relu,
+    LeakyRelu: leaky_relu,
+    Elu: elu,
+    Gelu: gelu,
+    Silu: silu,
+    Softplus: softplus,
+}
+
+GUARDS: dict[type[Operator], Guard] = dict.fromkeys((LeakyRelu, Elu, Gelu, Silu, Softplus), always)
+
+KINKS: dict[type[Operator], tuple[Kink, ...]] = {
+    Relu: (Kink("relu at 0", "0", "JAX and PyTorch 0"),),
+    LeakyRelu: (Kink("leaky_relu at 0", "the slope", "PyTorch alike, JAX 1"),),
+    Elu: (Kink("elu at 0", "alpha", "PyTorch alike"),),
+    Softplus: (Kink("softplus at 0", "one half", "JAX once gave 0"),),
+}

@@ -9,15 +9,18 @@ from tinychain_compile.tensor import Tensor
 
 
 def reshape(op: Reshape, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g``, reshaped back."""
     return (g.reshape(x.shape),)
 
 
 def transpose(op: Transpose, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g`` with the inverse permutation."""
     inverse = sorted(range(x.ndim), key=op.permutation.__getitem__)
     return (g.transpose(inverse),)
 
 
 def broadcast_to(op: BroadcastTo, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """The sum of ``g`` over the axes that were repeated."""
     new = g.ndim - x.ndim
     repeated = [new + i for i, size in enumerate(x.shape) if size == 1 and g.shape[new + i] != 1]
     axes = (*range(new), *repeated)

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from tinychain_compile import namespace as xp
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import Where
+from tinychain_compile.operators import Annihilate, Where
 from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.vjp_rules.statements import Kink
 
 
 def where(
     op: Where, g: Tensor, y: Tensor, condition: Tensor, a: Tensor, b: Tensor
 ) -> tuple[None, Tensor, Tensor]:
+    """``where(c, g, 0)``; ``where(c, 0, g)``."""
     zero = g.full(0.0)
     return None, xp.where(condition, g, zero), xp.where(condition, zero, g)
 
 
-RULES: dict[type[Operator], VJPRule] = {Where: where}
+def annihilate(
+    op: Annihilate, g: Tensor, y: Tensor, factor: Tensor, product: Tensor
+) -> tuple[None, Tensor]:
+    """``g`` to the product, which it is wherever that is a number."""
+    return None, g
+
+
+RULES: dict[type[Operator], VJPRule] = {Where: where, Annihilate: annihilate}
+
+KINKS: dict[type[Operator], tuple[Kink, ...]] = {
+    Where: (
+        Kink(
+            "a branch that is not chosen is singular: where(x < 1, x, sqrt(x)) at 0",
+            "the true finite derivative, 1",
+            "JAX and PyTorch give NaN",
+        ),
+    ),
+}

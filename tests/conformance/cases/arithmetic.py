@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tests.conformance.case import SPECIAL, Case, normal, positive
-from tinychain_compile.operators import Add, Div, IntegerPow, Mul, Neg, Sub
+from tinychain_compile.operators import Abs, Add, Div, IntegerPow, Mul, Neg, Pow, Sign, Sub
 
 A, B = normal(3, 2, seed=1), normal(3, 2, seed=2)
 INTEGERS = np.array([[-3, 0, 2], [7, -1, 5]])
+POW_BASES = np.array([0.0, 0.0, 0.0, 2.0, -2.0, -2.0, -3.0, -1.5, 1.0, 1.0, -1.0, 5.0])
+POW_EXPONENTS = np.array([0.0, 2.0, -1.0, 0.0, 3.0, 2.0, -3.0, 0.5, math.inf, 7.0, 3.0, -math.inf])
+
+
+def power(base, exponent):
+    try:
+        result = base**exponent
+    except ZeroDivisionError:
+        return math.inf
+    return math.nan if isinstance(result, complex) else result
+
 
 CASES = [
     Case(Neg(), lambda x: 0 - x, (A,), (0,)),
@@ -28,4 +41,26 @@ CASES = [
     ),
     Case(IntegerPow(3), lambda x: x * x * x, (INTEGERS,), note=" i64"),
     Case(IntegerPow(2), lambda x: x * x, (SPECIAL,), note=" special"),
+    Case(Abs(), lambda x: [[v if v > 0 else 0 - v for v in row] for row in x], (A,), (0,)),
+    Case(Abs(), lambda x: [math.fabs(v) for v in x], (SPECIAL,), note=" special"),
+    Case(Abs(), lambda x: [[3, 0, 2], [7, 1, 5]], (INTEGERS,), note=" i64"),
+    Case(Sign(), lambda x: [[math.copysign(1.0, v) for v in row] for row in x], (A,)),
+    Case(
+        Sign(),
+        lambda x: [v if v == 0 or v != v else math.copysign(1.0, v) for v in x],
+        (SPECIAL,),
+        note=" special",
+    ),
+    Case(Sign(), lambda x: [[-1, 0, 1], [1, -1, 1]], (INTEGERS,), note=" i64"),
+    Case(Sign(), lambda x: [0, 1], (np.array([0, 200], np.uint8),), note=" u8"),
+    Case(
+        Pow(), lambda a, b: np.exp2(b * np.log2(a)), (positive(3, 2), normal(3, 2)), (0, 1), 1e-14
+    ),
+    Case(
+        Pow(),
+        lambda a, b: [power(p, q) for p, q in zip(a, b, strict=True)],
+        (POW_BASES, POW_EXPONENTS),
+        note=" special",
+        tolerance=1e-14,
+    ),
 ]

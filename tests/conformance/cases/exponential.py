@@ -3,9 +3,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import special
 
 from tests.conformance.case import SPECIAL, Case, normal, positive
-from tinychain_compile.operators import Exp, Log, Sqrt, Tanh
+from tinychain_compile.operators import Exp, Expm1, Log, Log1p, Rsqrt, Sigmoid, Sqrt, Tanh
 
 
 def elementwise(function):
@@ -42,4 +43,39 @@ CASES = [
     Case(Tanh(), elementwise(math.tanh), (normal(3, 2),), (0,), 2e-15),
     Case(Tanh(), elementwise(math.tanh), (TINY_TO_LARGE,), note=" range", tolerance=2e-15),
     Case(Tanh(), elementwise(math.tanh), (SPECIAL,), note=" special", tolerance=2e-15),
+    Case(Expm1(), elementwise(math.expm1), (normal(3, 2),), (0,), 2e-15),
+    Case(Expm1(), elementwise(math.expm1), (TINY_TO_LARGE,), note=" range", tolerance=2e-15),
+    Case(Expm1(), elementwise(math.expm1), (SPECIAL,), note=" special", tolerance=2e-15),
+    Case(Log1p(), elementwise(math.log1p), (positive(3, 2),), (0,), 2e-15),
+    Case(
+        Log1p(),
+        elementwise(math.log1p),
+        (np.geomspace(1e-18, 1e300, 300),),
+        note=" range",
+        tolerance=2e-15,
+    ),
+    Case(
+        Log1p(),
+        elementwise(math.log1p),
+        (-np.geomspace(1e-18, 0.999, 200),),
+        note=" negative",
+        tolerance=2e-15,
+    ),
+    Case(
+        Log1p(),
+        special.log1p,
+        (SPECIAL,),
+        note=" special",
+        tolerance=2e-15,
+    ),
+    Case(Rsqrt(), elementwise(lambda v: v**-0.5), (positive(3, 2),), (0,), 1e-15),
+    Case(
+        Rsqrt(),
+        elementwise(lambda v: v**-0.5),
+        (np.geomspace(1e-300, 1e300, 99),),
+        note=" range",
+        tolerance=1e-15,
+    ),
+    Case(Sigmoid(), elementwise(lambda v: 1 / (1 + math.exp(-v))), (normal(3, 2),), (0,), 1e-15),
+    Case(Sigmoid(), special.expit, (SPECIAL,), note=" special", tolerance=1e-15),
 ]

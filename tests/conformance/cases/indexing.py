@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.conformance.case import Case, normal
-from tinychain_compile.operators import Gather, ScatterAdd
+from tinychain_compile.operators import Gather, OneHot, ScatterAdd
 
 X = normal(3, 4, 2)
 ROWS = np.array([[2, 0], [-1, 2], [0, 0]])
@@ -66,4 +66,10 @@ CASES = [
     ),
     Case(ScatterAdd(0, 3), add_rows(3), (normal(3, 2, 5), ROWS), (0,), 1e-14),
     Case(ScatterAdd(1, 4, along=True), add_along, (normal(3, 2, 2), ALONG), (0,), 1e-14),
+    Case(
+        OneHot(4, np.float64),
+        lambda i: [[float(k == v) for k in range(4)] for v in i],
+        (np.array([2, 0, -1, 4]),),
+    ),
+    Case(OneHot(3, np.int32), lambda i: [[0, 1, 0]], (np.array([1], np.uint8),), note=" u8"),
 ]

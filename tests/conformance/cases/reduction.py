@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.conformance.case import NAN, Case, normal
-from tinychain_compile.operators import Mean, ReduceMax, ReduceSum
+from tinychain_compile.operators import Mean, Norm, ReduceMax, ReduceMin, ReduceProd, ReduceSum
 
 X = normal(2, 3, 4)
 
@@ -21,6 +21,8 @@ def over(axes, keepdims, function):
     return apply
 
 
+ZEROS = np.array([[0.0, 0.0, 2.0, 0.5], [3.0, 0.0, -1.0, 1.5], [-2.0, 4.0, 0.25, -3.0]])
+
 AXES = [((0,), False), ((1,), True), ((0, 2), False), ((0, 1, 2), True), ((0, 1, 2), False)]
 
 CASES = [
@@ -33,4 +35,28 @@ CASES = [
     Case(ReduceSum((0,)), lambda x: [4, 6], (np.array([[1, 2], [3, 4]], np.int32),), note=" i32"),
     Case(ReduceMax((1,)), lambda x: [NAN, 5.0], (np.array([[1.0, NAN], [5.0, 2.0]]),), note=" nan"),
     Case(ReduceSum((0,)), lambda x: [0.0, 0.0], (np.zeros((0, 2)),), note=" empty"),
+    *(Case(ReduceMin(a, k), over(a, k, min), (X,), (0,)) for a, k in AXES),
+    Case(ReduceMin((1,)), lambda x: [NAN, 2.0], (np.array([[1.0, NAN], [5.0, 2.0]]),), note=" nan"),
+    Case(
+        ReduceMin((0,)),
+        lambda x: [-(2**63), 2],
+        (np.array([[-(2**63), 2], [3, 4]]),),
+        note=" i64",
+    ),
+    Case(ReduceMin((0,)), lambda x: [0, 7], (np.array([[0, 9], [3, 7]], np.uint8),), note=" u8"),
+    *(Case(ReduceProd(a, k), over(a, k, math.prod), (X,), (0,), 1e-13) for a, k in AXES),
+    Case(ReduceProd((0,)), over((0,), False, math.prod), (ZEROS,), (0,), 1e-13, " zeros"),
+    Case(ReduceProd((0,)), lambda x: [1.0, 1.0], (np.zeros((0, 2)),), note=" empty"),
+    Case(ReduceProd((0,)), lambda x: [3, 8], (np.array([[1, 2], [3, 4]]),), note=" i64"),
+    *(
+        Case(
+            Norm(a, k),
+            over(a, k, lambda r: math.sqrt(math.fsum(v * v for v in r))),
+            (X,),
+            (0,),
+            1e-13,
+        )
+        for a, k in AXES
+    ),
+    Case(Norm((0,)), lambda x: [0.0, 5.0], (np.array([[0.0, 3.0], [0.0, 4.0]]),), note=" zero"),
 ]

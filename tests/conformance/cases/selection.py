@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.conformance.case import Case, normal
-from tinychain_compile.operators import Where
+from tests.conformance.case import INF, NAN, Case, normal
+from tinychain_compile.operators import Annihilate, Where
 
 CHOICE = np.array([[True, False], [False, False], [True, True]])
 
@@ -18,4 +18,9 @@ def choose(c, a, b):
 CASES = [
     Case(Where(), choose, (CHOICE, normal(3, 2, seed=1), normal(3, 2, seed=2)), (1, 2)),
     Case(Where(), choose, (CHOICE, ~CHOICE, CHOICE), note=" bool"),
+    Case(
+        Annihilate(),
+        lambda a, b: [0.0, 0.0, INF, NAN, NAN, 6.0],
+        (np.array([0.0, -0.0, 2.0, NAN, 1.0, 2.0]), np.array([INF, NAN, INF, NAN, NAN, 6.0])),
+    ),
 ]

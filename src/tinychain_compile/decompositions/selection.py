@@ -1,0 +1,18 @@
+"""Choice in terms of less and where."""
+
+from __future__ import annotations
+
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.namespace import where
+from tinychain_compile.operators import Annihilate
+from tinychain_compile.protocols import Decomposition
+from tinychain_compile.tensor import Tensor
+
+
+def annihilate(op: Annihilate, factor: Tensor, product: Tensor) -> Tensor:
+    """The product where the factor is below or above 0, else the factor: 0 or NaN."""
+    zero = factor.full(0.0)
+    return where(factor < zero, product, where(zero < factor, product, factor))
+
+
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Annihilate: annihilate}

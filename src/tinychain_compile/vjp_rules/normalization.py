@@ -1,0 +1,72 @@
+"""Derivatives of normalization, from the operand: statistics are cheaper to make than to keep."""
+
+from __future__ import annotations
+
+from tinychain_compile.ir.operator import Operator
+from tinychain_compile.operators import BatchNorm, LayerNorm, RmsNorm, Rsqrt
+from tinychain_compile.protocols import VJPRule
+from tinychain_compile.tensor import Tensor
+
+
+def layer_norm(
+    op: LayerNorm, g: Tensor, y: Tensor, x: Tensor, scale: Tensor, bias: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See Ba, Kiros and Hinton, 2016."""
+    leading = tuple(range(x.ndim - scale.ndim))
+    trailing = tuple(range(x.ndim - scale.ndim, x.ndim))
+    return _centred_rule(op.epsilon, g, x, scale.broadcast_to(x.shape), trailing, leading)
+
+
+def batch_norm(
+    op: BatchNorm, g: Tensor, y: Tensor, x: Tensor, scale: Tensor, bias: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See Ioffe and Szegedy, 2015."""
+    others = tuple(axis for axis in range(x.ndim) if axis != op.axis)
+    kept = tuple(size if axis == op.axis else 1 for axis, size in enumerate(x.shape))
+    wide = scale.reshape(kept).broadcast_to(x.shape)
+    return _centred_rule(op.epsilon, g, x, wide, others, others)
+
+
+def _centred_rule(
+    epsilon: float,
+    g: Tensor,
+    x: Tensor,
+    scale: Tensor,
+    normalized: tuple[int, ...],
+    shared: tuple[int, ...],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the cotangents of x, scale and bias.
+
+    Args:
+        epsilon: Added to the variance.
+        g: The cotangent of the output.
+        x: The operand.
+        scale: Repeated to the shape of x.
+        normalized: The axes of mean and variance.
+        shared: The axes along which the scale is repeated.
+    """
+    centred = x - x.mean(normalized, keepdims=True)
+    spread = ((centred * centred).mean(normalized, keepdims=True) + epsilon).emit(Rsqrt())
+    unit = centred * spread
+    inner = g * scale
+    mean, along = inner.mean(normalized, True), (inner * unit).mean(normalized, True)
+    to_x = (inner - mean - unit * along) * spread
+    return to_x, (g * unit).sum(shared), g.sum(shared)
+
+
+def rms_norm(op: RmsNorm, g: Tensor, y: Tensor, x: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """See Zhang and Sennrich, 2019."""
+    leading = tuple(range(x.ndim - scale.ndim))
+    trailing = tuple(range(x.ndim - scale.ndim, x.ndim))
+    spread = ((x * x).mean(trailing, keepdims=True) + op.epsilon).emit(Rsqrt())
+    unit = x * spread
+    inner = g * scale
+    along = (inner * unit).mean(trailing, keepdims=True)
+    return (inner - unit * along) * spread, (g * unit).sum(leading)
+
+
+RULES: dict[type[Operator], VJPRule] = {
+    LayerNorm: layer_norm,
+    RmsNorm: rms_norm,
+    BatchNorm: batch_norm,
+}

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.conformance.case import Case, normal
+from tinychain_compile.operators import Attention
+
+Q, K, V = normal(2, 3, 4), normal(2, 5, 4, seed=1), normal(2, 5, 6, seed=2)
+MASK = np.random.default_rng(3).random((2, 3, 5)) < 0.6
+BLIND = MASK.copy()
+BLIND[1, 2] = False
+
+
+def attend(scale, is_causal=False):
+    """Return each query's mean of values, one weight after another."""
+
+    def apply(q, k, v, mask=None):
+        result = np.zeros((*q.shape[:-1], v.shape[-1]))
+        for *b, t in np.ndindex(*q.shape[:-1]):
+            weights = [
+                math.exp(scale * float(np.dot(q[(*b, t)], k[(*b, s)])))
+                if (mask is None or mask[(*b, t, s)]) and (not is_causal or s <= t)
+                else 0.0
+                for s in range(k.shape[-2])
+            ]
+            total = sum(weights) or 1.0
+            for s, weight in enumerate(weights):
+                result[(*b, t)] += weight / total * v[(*b, s)]
+        return result
+
+    return apply
+
+
+CASES = [
+    Case(Attention(0.5), attend(0.5), (Q, K, V), (0, 1, 2), 1e-13),
+    Case(Attention(0.3, True), attend(0.3, True), (Q, K, V), (0, 1, 2), 1e-13),
+    Case(Attention(0.5), attend(0.5), (Q, K, V, MASK), (0, 1, 2), 1e-13, " mask"),
+    Case(Attention(0.5), attend(0.5), (Q, K, V, BLIND), (0, 1, 2), 1e-13, " blind"),
+    Case(Attention(0.5, True), attend(0.5, True), (Q, K, V, MASK), (0, 1, 2), 1e-13, " both"),
+    Case(Attention(1.0), attend(1.0), (Q[0], K[0], V[0]), (0, 1, 2), 1e-13, " matrices"),
+]
