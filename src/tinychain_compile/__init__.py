@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tinychain_compile.api import lower_derivative_program as lower_derivative_program
     from tinychain_compile.api import lower_graph as lower_graph
     from tinychain_compile.api import trace_parameter_update as trace_parameter_update
+    from tinychain_compile.artifacts import BufferCompilation as BufferCompilation
     from tinychain_compile.artifacts import CompiledFunction as CompiledFunction
     from tinychain_compile.artifacts import CompiledTrainingStep as CompiledTrainingStep
     from tinychain_compile.artifacts import CompileOptions as CompileOptions
@@ -56,9 +57,12 @@ if TYPE_CHECKING:
     from tinychain_compile.protocols import OperationHandler as OperationHandler
     from tinychain_compile.protocols import Optimizer as Optimizer
     from tinychain_compile.tensor import Tensor as Tensor
+    from tinychain_compile.trees import flatten as flatten
+    from tinychain_compile.trees import unflatten as unflatten
 
 _MODULE_BY_NAME = {
     "BindingError": "errors",
+    "BufferCompilation": "artifacts",
     "CompilationError": "errors",
     "CompileOptions": "artifacts",
     "CompiledFunction": "artifacts",
@@ -94,6 +98,7 @@ _MODULE_BY_NAME = {
     "compile_function": "api",
     "compile_training_step": "api",
     "fingerprint": "ir.printer",
+    "flatten": "trees",
     "lower_derivative_program": "api",
     "lower_graph": "api",
     "print_graph": "ir.printer",
@@ -102,6 +107,7 @@ _MODULE_BY_NAME = {
     "symbols_in": "ir.dimensions",
     "rewrite": "passes.rewriting",
     "trace_parameter_update": "api",
+    "unflatten": "trees",
     "verify": "ir.verifier",
 }
 

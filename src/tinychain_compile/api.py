@@ -24,6 +24,7 @@ from tinychain_compile.protocols import (
     FusionHook,
     HandlerRegistry,
     HasTypeMetadata,
+    InputSpec,
     Lowerer,
     Optimizer,
     OptimizerInputs,
@@ -39,7 +40,7 @@ Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
 def compile_training_step(
     loss: Callable[..., object],
     *,
-    inputs: Mapping[str, HasTypeMetadata],
+    inputs: Mapping[str, InputSpec],
     parameters: Sequence[str],
     optimizer: Optimizer | Callable[..., Tensor],
     optimizer_inputs: OptimizerInputs = None,
@@ -75,7 +76,7 @@ def compile_training_step(
 def compile_function(
     function: Callable[..., object],
     *,
-    inputs: Mapping[str, HasTypeMetadata],
+    inputs: Mapping[str, InputSpec],
     handlers: Handlers,
     fusion: FusionHook | None = None,
     bind_input: BindInput | None = None,

@@ -319,6 +319,20 @@ class ParameterCompilation:
     updated_parameter_value_id: str
 
 
+class BufferCompilation(NamedTuple):
+    """A state that no derivative changes: an input, and the forward output that is its new value.
+
+    Attributes:
+        name: As declared.
+        value_id: The id of the input.
+        updated_value_id: The id of the new value in the forward program.
+    """
+
+    name: str
+    value_id: str
+    updated_value_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class StepProvenance:
     """Where a record comes from.
@@ -354,10 +368,13 @@ class CompiledTrainingStep:
         source_derivative_program: Its VJP as derived.
         lowered_forward_graph: The forward graph after capture planning, legalization and passes.
         lowered_derivative_program: The derivative likewise.
-        forward: Lowered; its outputs are the loss, then the captures, without repeats.
+        forward: Lowered; its outputs are the loss, auxiliary outputs, then the captures, without
+            repeats.
         derivative: Lowered; its outputs are the gradients in parameter order.
         input_value_ids: The id of each declared input.
         loss_value_id: The id of the loss.
+        auxiliary_value_ids: The id of each auxiliary output of the forward program, by name.
+        buffers: Inputs whose new values are auxiliary outputs.
         forward_capture_value_ids: What to retain from the forward run for the derivative.
         seed_value_ids: The id of the seed.
         parameters: One row each, in order.
@@ -374,6 +391,8 @@ class CompiledTrainingStep:
     derivative: LoweredProgram
     input_value_ids: Mapping[str, str]
     loss_value_id: str
+    auxiliary_value_ids: Mapping[str, str]
+    buffers: tuple[BufferCompilation, ...]
     forward_capture_value_ids: tuple[str, ...]
     seed_value_ids: tuple[str, ...]
     parameters: tuple[ParameterCompilation, ...]

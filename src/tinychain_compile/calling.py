@@ -12,6 +12,7 @@ from tinychain_compile.ir.origin import raising_line
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.numpy_dispatch import NumpyTensor
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.trees import unflatten
 
 
 class TracedCall(NamedTuple):
@@ -41,14 +42,15 @@ class TracedCall(NamedTuple):
 def call_on_tensors(
     function: Callable[..., object], arguments: Mapping[str, TensorType], ids: IdSource
 ) -> TracedCall:
-    """Call a function with a traced tensor for each argument, by keyword.
+    """Call a function by keyword with a traced tensor for each leaf of its arguments.
 
     Whatever the function raises passes through; an error of this package gets the user's line.
     """
     builder = GraphBuilder(ids)
     inputs = tuple(NamedValue(name, builder.input(type)) for name, type in arguments.items())
+    tensors = {name: NumpyTensor(builder, value) for name, value in inputs}
     try:
-        result = function(**{name: NumpyTensor(builder, value) for name, value in inputs})
+        result = function(**unflatten(tensors))
     except CompilationError as error:
         error.at(raising_line(error.__traceback__))
         raise

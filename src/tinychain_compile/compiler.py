@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tinychain_compile.artifacts import (
+    BufferCompilation,
     CompiledFunction,
     CompiledTrainingStep,
     CompileOptions,
@@ -18,9 +19,10 @@ from tinychain_compile.artifacts import (
     StepProvenance,
     TracedUpdate,
 )
+from tinychain_compile.errors import LossOutputError
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
-from tinychain_compile.ir.graph import Graph, IdSource, fresh_ids
+from tinychain_compile.ir.graph import Graph, IdSource, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.protocols import (
@@ -28,7 +30,7 @@ from tinychain_compile.protocols import (
     CapturePlanner,
     DeclarationChecker,
     DependencyClassifier,
-    HasTypeMetadata,
+    InputSpec,
     Legalizer,
     Lowerer,
     LoweringTarget,
@@ -76,7 +78,7 @@ class TrainingStepCompiler:
         self,
         loss: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs = None,
@@ -90,9 +92,10 @@ class TrainingStepCompiler:
         """Return the record of one training step.
 
         Args:
-            loss: Takes every input by keyword, returns a floating scalar. Called once.
-            inputs: The dtype and shape of each input, parameters included.
-            parameters: The names to differentiate by, in order.
+            loss: Takes every input by keyword, returns a floating scalar, or one and a mapping of
+                auxiliary outputs. Called once.
+            inputs: The dtype and shape of each input, parameters included; may be nested.
+            parameters: The names to differentiate by, in order; a prefix stands for all below it.
             optimizer: Gives each new parameter.
             optimizer_inputs: The runtime scalars of the update; by default what it requires.
             bind_input: Makes the target value of what a program reads; by default its row.
@@ -131,6 +134,7 @@ class TrainingStepCompiler:
 
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
+        _check_parameters_are_no_buffers(forward, declaration.parameters)
         derivative = self.vjp_engine.derive(
             forward,
             declaration.parameters,
@@ -172,6 +176,10 @@ class TrainingStepCompiler:
         }
 
         value_ids, gradient_ids = forward.input_ids, legal_derivative.graph.output_ids
+        named_outputs = [name for name, _ in forward.outputs]
+        output_ids = forward_program.graph.output_ids
+        auxiliary_ids = {name: output_ids[name] for name in named_outputs[1:]}
+        own_ids = {output_ids[name] for name in named_outputs}
         return CompiledTrainingStep(
             source_forward_graph=forward,
             source_derivative_program=derivative,
@@ -181,7 +189,15 @@ class TrainingStepCompiler:
             derivative=lowered_derivative,
             input_value_ids=MappingProxyType(value_ids),
             loss_value_id=lowered_forward.selected_outputs[0],
-            forward_capture_value_ids=lowered_forward.selected_outputs[1:],
+            auxiliary_value_ids=MappingProxyType(auxiliary_ids),
+            buffers=tuple(
+                BufferCompilation(name, value_ids[name], value_id)
+                for name, value_id in auxiliary_ids.items()
+                if name in value_ids
+            ),
+            forward_capture_value_ids=tuple(
+                value_id for value_id in lowered_forward.selected_outputs if value_id not in own_ids
+            ),
             seed_value_ids=(derivative.seed.value.id,),
             parameters=tuple(
                 ParameterCompilation(
@@ -218,7 +234,7 @@ class TrainingStepCompiler:
         self,
         function: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         bind_input: BindInput | None = None,
         expansions: Sequence[Pass[Graph]] = (),
     ) -> CompiledFunction:
@@ -280,7 +296,7 @@ class TrainingStepCompiler:
         """Legalize a graph for its target, run the caller's passes, and analyse it."""
         legal = self._legalized(graph, target, ids)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
-        analysis = self.dependency_classifier.classify(legal)
+        analysis = self.dependency_classifier.classify(legal, _once(legal))
         return _Program(legal, ProgramToLower(name, analysis, target))
 
     def _ready_derivative(
@@ -318,6 +334,22 @@ class TrainingStepCompiler:
         if legal is not graph:
             verify(legal)
         return legal
+
+
+def _check_parameters_are_no_buffers(forward: Graph, parameters: Sequence[str]) -> None:
+    """Check that no auxiliary output would be a parameter's new value beside the update's."""
+    for name, value in forward.outputs[1:]:
+        if name in parameters:
+            raise LossOutputError(
+                f"auxiliary output {name!r}",
+                expected="another name: the optimizer gives the parameter of this name its value",
+                got=str(value.type),
+            )
+
+
+def _once(graph: Graph) -> list[Value]:
+    """Return the outputs of a graph, a value with two names once."""
+    return list(dict.fromkeys(value for _, value in graph.outputs))
 
 
 def _symbol_sources(types: Mapping[str, TensorType]) -> Mapping[str, tuple[str, int]]:

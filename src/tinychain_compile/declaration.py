@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from keyword import iskeyword
 from typing import cast
 
 from tinychain_compile.artifacts import Declaration, RuntimeInput
@@ -20,8 +19,15 @@ from tinychain_compile.errors import (
 from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
 from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.protocols import BindInput, HasTypeMetadata, Optimizer, OptimizerInputs
+from tinychain_compile.protocols import (
+    BindInput,
+    HasTypeMetadata,
+    InputSpec,
+    Optimizer,
+    OptimizerInputs,
+)
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.trees import check_name, flatten, unflatten
 
 _UPDATE_ROLES = ("parameter", "gradient")
 
@@ -33,7 +39,7 @@ class StrictDeclarationChecker:
         self,
         loss: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs,
@@ -47,7 +53,7 @@ class StrictDeclarationChecker:
             DeclarationError: Or the member of the family that names what is wrong.
         """
         types = _checked_call(loss, inputs, "loss")
-        if _name("seed_label", seed_label) in types:
+        if check_name("seed_label", seed_label) in types:
             raise DeclarationError(
                 "seed_label", expected="a name that no input has", got=repr(seed_label)
             )
@@ -67,7 +73,7 @@ class StrictDeclarationChecker:
         self,
         function: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         bind_input: BindInput | None,
         passes: Mapping[str, Sequence[object]],
     ) -> Mapping[str, TensorType]:
@@ -77,15 +83,15 @@ class StrictDeclarationChecker:
 
 
 def _checked_call(
-    function: Callable[..., object], inputs: Mapping[str, HasTypeMetadata], what: str
+    function: Callable[..., object], inputs: Mapping[str, InputSpec], what: str
 ) -> Mapping[str, TensorType]:
     """Return the input types, after checking that the function takes them by keyword."""
     if not isinstance(cast(object, inputs), Mapping) or not inputs:
         raise DeclarationError(
             "inputs", expected="a mapping from names to specs, not empty", got=repr(inputs)
         )
-    types = {_name("input", name): _type(name, spec) for name, spec in inputs.items()}
-    _check_signature(function, tuple(types), what, LossSignatureError)
+    types = {name: _type(name, spec) for name, spec in flatten(inputs).items()}
+    _check_signature(function, tuple(unflatten(types)), what, LossSignatureError)
     return types
 
 
@@ -99,17 +105,6 @@ def _check_callables(bind_input: object, passes: Mapping[str, Sequence[object]])
     for what, item in given.items():
         if not callable(item):
             raise DeclarationError(what, expected="a function", got=repr(item))
-
-
-def _name(what: str, name: object) -> str:
-    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
-        raise DeclarationError(
-            f"{what} name",
-            expected="an identifier",
-            got=repr(name),
-            hint="Names are passed as keywords, so they must be Python identifiers.",
-        )
-    return name
 
 
 def _type(name: str, spec: object, what: str = "input") -> TensorType:
@@ -148,15 +143,10 @@ def _parameter_names(parameters: object, types: Mapping[str, TensorType]) -> tup
         raise DeclarationError(
             "parameters", expected="a sequence of input names, not empty", got=repr(given)
         )
-    names = tuple(_name("parameter", name) for name in given)
-    for position, name in enumerate(names):
-        if name not in types:
-            raise DeclarationError(
-                f"parameter {name!r}",
-                expected=f"a declared input, one of {', '.join(types)}",
-                got="a name that is not declared",
-            )
-        if name in names[:position]:
+    names = [leaf for name in given for leaf in _leaves(name, types)]
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise DeclarationError(
                 f"parameter {name!r}", expected="each parameter once", got="a repeated name"
             )
@@ -168,7 +158,22 @@ def _parameter_names(parameters: object, types: Mapping[str, TensorType]) -> tup
                 hint="Only floating inputs can be differentiated by; declare it as f32 or f64, or "
                 "leave it out of the parameters.",
             )
-    return names
+        seen.add(name)
+    return tuple(names)
+
+
+def _leaves(name: object, types: Mapping[str, TensorType]) -> list[str]:
+    """Return the inputs that a parameter's name stands for: itself, or all below it."""
+    if not isinstance(name, str):
+        check_name("parameter", name)
+    leaves = [leaf for leaf in types if leaf == name or leaf.startswith(f"{name}.")]
+    if not leaves:
+        raise DeclarationError(
+            f"parameter {name!r}",
+            expected=f"a declared input, or a structure of them, among {', '.join(types)}",
+            got="a name that is not declared",
+        )
+    return leaves
 
 
 def _update_of(
@@ -186,7 +191,9 @@ def _update_of(
                 got=repr(required),
                 hint="Give it the names of the scalars that update() reads; () if none.",
             )
-        names = tuple(_name("optimizer input", name) for name in cast(Iterable[object], required))
+        names = tuple(
+            check_name("optimizer input", name) for name in cast(Iterable[object], required)
+        )
         return update, names, label
     if callable(optimizer):
         return optimizer, None, getattr(optimizer, "__name__", type(optimizer).__name__)
@@ -232,7 +239,7 @@ def _runtime_inputs(
 
 def _runtime_input(name: object, given: object) -> RuntimeInput:
     """Return a runtime scalar from its description: none, a ``RuntimeInput``, or a scalar spec."""
-    own = _name("optimizer input", name)
+    own = check_name("optimizer input", name)
     if given is None:
         return RuntimeInput(own)
     if isinstance(given, RuntimeInput):

@@ -238,6 +238,9 @@ class HasTypeMetadata(Protocol):
         ...
 
 
+InputSpec: TypeAlias = "HasTypeMetadata | Mapping[str, InputSpec] | Sequence[InputSpec]"
+"""A spec, or a nested structure of specs; a leaf's name is the path to it, with dots."""
+
 OptimizerInputs: TypeAlias = Sequence[str] | Mapping[str, RuntimeInput | HasTypeMetadata] | None
 """The runtime scalars of an update: names, or a description of each; ``None`` for what it needs."""
 
@@ -249,7 +252,7 @@ class DeclarationChecker(Protocol):
         self,
         loss: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs,
@@ -264,7 +267,7 @@ class DeclarationChecker(Protocol):
         self,
         function: Callable[..., object],
         *,
-        inputs: Mapping[str, HasTypeMetadata],
+        inputs: Mapping[str, InputSpec],
         bind_input: BindInput | None,
         passes: Mapping[str, Sequence[object]],
     ) -> Mapping[str, TensorType]:

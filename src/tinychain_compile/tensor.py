@@ -15,6 +15,7 @@ import numpy as np
 
 from tinychain_compile.elementless import Elementless
 from tinychain_compile.errors import (
+    BroadcastShapeError,
     DtypeMismatchError,
     ForeignTensorError,
     PermutationError,
@@ -25,7 +26,10 @@ from tinychain_compile.ir.axes import Axes, broadcast_shapes, normalize_axes, no
 from tinychain_compile.ir.builder import GraphBuilder
 from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, exact_quotient, size_of
 from tinychain_compile.ir.dtypes import (
+    BF16,
     BOOL,
+    F16,
+    F32,
     F64,
     FLOATING,
     I32,
@@ -35,7 +39,7 @@ from tinychain_compile.ir.dtypes import (
     dtype_name,
     promote,
 )
-from tinychain_compile.ir.graph import Value
+from tinychain_compile.ir.graph import Value, described
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.operators import (
@@ -166,7 +170,7 @@ class Tensor(Elementless):
                 raise ForeignTensorError(
                     f"{operator.name}",
                     expected="tensors of one trace",
-                    got="a tensor that another trace made",
+                    got=f"one that another trace made: {described(other._value)}",
                     hint="Do not keep traced tensors beyond the function that was traced; "
                     "pass values as inputs.",
                 )
@@ -174,7 +178,10 @@ class Tensor(Elementless):
 
     def emit_literal(self, operator: Operator) -> Self:
         """Append an operator without operands to this tensor's program."""
-        return type(self)(self._builder, self._builder.emit(operator))
+        builder = self._builder
+        if builder.is_closed:
+            builder.refuse_expired(operator.name, self._value)
+        return type(self)(builder, builder.emit(operator))
 
     def literal(self, value: object, dtype: DType | None = None) -> Self:
         """Return a scalar or array as a constant of this tensor's program.
@@ -222,7 +229,14 @@ class Tensor(Elementless):
             dtype = promote(left.dtype, right.dtype)
             left, right = left.astype(dtype), right.astype(dtype)
         if left.shape != right.shape:
-            shape = broadcast_shapes(left.shape, right.shape)
+            try:
+                shape = broadcast_shapes(left.shape, right.shape)
+            except BroadcastShapeError as error:
+                error.got = (
+                    f"{left.shape} and {right.shape}:"
+                    f"\n    {described(left.value)}\n    {described(right.value)}"
+                )
+                raise
             left, right = left.broadcast_to(shape), right.broadcast_to(shape)
         return left, right
 
@@ -594,6 +608,10 @@ class Tensor(Elementless):
         x = (self if dtype is None else self.astype(dtype)).as_floating()
         axes = normalize_axes(axis, self.type)
         return x.emit(Mean(axes, keepdims)) if axes else x
+
+    def widened(self) -> Self:
+        """Return the tensor itself, in f32 if its dtype is too short to sum in."""
+        return self.astype(F32) if self.dtype in (F16, BF16) else self
 
     def as_floating(self) -> Self:
         """Return the tensor itself if it is floating, else in f64."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from tinychain_compile.calling import TracedCall, call_on_tensors
-from tinychain_compile.errors import LossOutputError
+from tinychain_compile.errors import DeclarationError, LossOutputError
 from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Value
 from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.trees import flatten
 
 
 class FunctionTracer:
@@ -19,22 +20,32 @@ class FunctionTracer:
     def trace_loss(
         self, loss: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
     ) -> Graph:
-        """Return the graph of a loss, with the one output ``loss``.
+        """Return the graph of a loss: the output ``loss``, then auxiliary ones by name.
 
         Raises:
-            LossOutputError: It did not return one floating scalar of this trace.
+            LossOutputError: It returned neither a floating scalar of this trace, nor one and a
+                mapping of tensors.
         """
         call = call_on_tensors(loss, inputs, ids)
-        value = _traced_value(call, call.result, loss, "loss")
+        result, auxiliary = _with_auxiliary(call.result, loss)
+        value = _traced_value(call, result, loss, "loss")
         if value.type.shape != () or not value.type.is_floating:
+            made = value.producer
             raise LossOutputError(
                 "loss",
                 expected="a floating scalar",
-                got=str(value.type),
-                location=definition_place(loss),
-                hint="Reduce it with np.mean(...) or np.sum(...).",
+                got=f"{value.type}, {f'made by {made.operator.name}' if made else 'an input'}",
+                location=(made.origin if made else None) or definition_place(loss),
+                hint="Reduce it with np.mean(...) or np.sum(...)."
+                if value.type.is_floating
+                else "Only floating dtypes are differentiable; a position or a count has no slope.",
             )
-        return call.graph("forward", (NamedValue("loss", value),))
+        outputs = [NamedValue("loss", value)]
+        for name, tensor in auxiliary.items():
+            made = _traced_value(call, tensor, loss, f"auxiliary output {name!r}")
+            _check_buffer(name, made, inputs, loss)
+            outputs.append(NamedValue(name, made))
+        return call.graph("forward", tuple(outputs))
 
     def trace_function(
         self, function: Callable[..., object], inputs: Mapping[str, TensorType], ids: IdSource
@@ -46,21 +57,67 @@ class FunctionTracer:
         """
         call = call_on_tensors(function, inputs, ids)
         result = call.result
-        results: Mapping[object, object] = {"output": result}
+        results: Mapping[str, object] = {"output": result}
         if isinstance(result, Mapping) and result:
-            results = cast(Mapping[object, object], result)
+            results = _named(cast(Mapping[str, object], result), function)
         outputs: list[NamedValue] = []
         for name, tensor in results.items():
-            if not isinstance(name, str) or not name.isidentifier():
-                raise LossOutputError(
-                    "output name",
-                    expected="an identifier",
-                    got=repr(name),
-                    location=definition_place(function),
-                )
             value = _traced_value(call, tensor, function, f"output {name!r}")
             outputs.append(NamedValue(name, value))
         return call.graph("function", tuple(outputs))
+
+
+def _with_auxiliary(
+    result: object, loss: Callable[..., object]
+) -> tuple[object, Mapping[str, object]]:
+    """Return what a loss returned as the loss itself and its auxiliary outputs by flat name."""
+    if not isinstance(result, tuple):
+        return result, {}
+    pair = cast(tuple[object, ...], result)
+    if len(pair) != 2 or not isinstance(pair[1], Mapping):
+        raise LossOutputError(
+            "loss",
+            expected="a floating scalar, or one and a mapping of auxiliary outputs",
+            got=f"a tuple of {', '.join(type(item).__name__ for item in pair) or 'nothing'}",
+            location=definition_place(loss),
+            hint='Return loss, {"accuracy": accuracy}.',
+        )
+    auxiliary = _named(cast(Mapping[str, object], pair[1]), loss)
+    if "loss" in auxiliary:
+        raise LossOutputError(
+            "auxiliary output 'loss'",
+            expected="another name: the loss itself has this one",
+            got="'loss'",
+            location=definition_place(loss),
+        )
+    return pair[0], auxiliary
+
+
+def _named(results: Mapping[str, object], function: Callable[..., object]) -> Mapping[str, object]:
+    """Return nested outputs by flat name."""
+    try:
+        return flatten(results, "output")
+    except DeclarationError as error:
+        raise LossOutputError(
+            error.subject,
+            expected=error.expected,
+            got=error.got,
+            location=definition_place(function),
+        ) from error
+
+
+def _check_buffer(
+    name: str, value: Value, inputs: Mapping[str, TensorType], loss: Callable[..., object]
+) -> None:
+    """Check that an output with the name of an input can be that input's new value."""
+    if name in inputs and inputs[name] != value.type:
+        raise LossOutputError(
+            f"auxiliary output {name!r}",
+            expected=f"{inputs[name]}, since it is the new value of the input of this name",
+            got=str(value.type),
+            location=definition_place(loss),
+            hint="Give it another name, or the type of the input.",
+        )
 
 
 def _traced_value(

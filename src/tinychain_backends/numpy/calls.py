@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tinychain_compile import functions
 from tinychain_compile import operators as o
+from tinychain_compile.functions.arrays import widened
 from tinychain_compile.functions.attention import attention_of_arrays
 from tinychain_compile.functions.convolution import conv_of_arrays, pad_spatial
 from tinychain_compile.functions.indexing import descending_order
@@ -152,7 +153,12 @@ def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _norm(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+    wide = widened(x)
+    return np.sqrt(np.sum(np.square(wide), axis=axis, keepdims=keepdims)).astype(x.dtype)
+
+
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return np.mean(widened(x), axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
 
 
 def _spread(function: Callable[..., Any]) -> Callable[[Any], Call]:
@@ -166,11 +172,12 @@ def _spread(function: Callable[..., Any]) -> Callable[[Any], Call]:
 def _var(x: Array, axis: tuple[int, ...], keepdims: bool, ddof: float) -> Any:
     with warnings.catch_warnings():  # over nothing there is NaN, which the caller asked for
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.var(x, axis=axis, keepdims=keepdims, ddof=ddof)
+        variance = np.var(widened(x), axis=axis, keepdims=keepdims, ddof=ddof)
+    return variance.astype(x.dtype)
 
 
 def _std(x: Array, axis: tuple[int, ...], keepdims: bool, ddof: float) -> Any:
-    return np.sqrt(_var(x, axis, keepdims, ddof))
+    return np.sqrt(_var(widened(x), axis, keepdims, ddof)).astype(x.dtype)
 
 
 def _running(function: Callable[..., Any]) -> Callable[[Any], Call]:
@@ -319,7 +326,7 @@ CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
         o.ReduceMax: _reduction(np.max),
         o.ReduceMin: _reduction(np.min),
         o.ReduceProd: _reduction(_prod),
-        o.Mean: _reduction(np.mean),
+        o.Mean: _reduction(_mean),
         o.Norm: _reduction(_norm),
         o.Var: _spread(_var),
         o.Std: _spread(_std),

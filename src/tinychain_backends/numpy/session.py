@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.binding import Binding, check_names
@@ -17,6 +16,8 @@ from tinychain_compile import (
     CompiledFunction,
     CompiledTrainingStep,
     LoweredProgram,
+    TensorType,
+    flatten,
 )
 
 
@@ -25,13 +26,19 @@ class NumpySession:
 
     Args:
         record: The compiled step.
-        parameters: The starting value of each parameter, by name; copied.
+        parameters: The starting value of each parameter, nested or by name; copied.
+        buffers: The starting value of each buffer likewise.
 
     Raises:
-        BindingError: A parameter is missing, extra, or not of its declared dtype and shape.
+        BindingError: A parameter or buffer is missing, extra, or not of its declared type.
     """
 
-    def __init__(self, record: CompiledTrainingStep, parameters: Mapping[str, ArrayLike]) -> None:
+    def __init__(
+        self,
+        record: CompiledTrainingStep,
+        parameters: Mapping[str, Any],
+        buffers: Mapping[str, Any] | None = None,
+    ) -> None:
         self._record = record
         self._forward = NumpyProgram(record.forward, "forward")
         self._derivative = NumpyProgram(record.derivative, "derivative")
@@ -42,20 +49,29 @@ class NumpySession:
         self._updates = {row.name: programs[row.update] for row in record.parameters}
         types = {name: value.type for name, value in record.source_forward_graph.inputs}
         self._inputs = Binding("input", types)
-        self._batch_names = [name for name in types if name not in self._updates]
-        own = Binding("parameter", {name: types[name] for name in self._updates})
-        self._parameters = _read_only({n: a.copy() for n, a in own.bind(parameters)[0].items()})
+        held = {*self._updates, *(buffer.name for buffer in record.buffers)}
+        self._batch_names = [name for name in types if name not in held]
+        self._parameters = _own("parameter", self._updates, types, parameters)
+        buffer_names = [buffer.name for buffer in record.buffers]
+        self._buffers = _own("buffer", buffer_names, types, buffers or {})
 
     @property
     def parameters(self) -> Mapping[str, Array]:
         """The current value of each parameter, by name, in order; arrays are read-only."""
         return MappingProxyType(self._parameters)
 
-    def step(self, batch: Mapping[str, ArrayLike], **optimizer_inputs: float) -> dict[str, Array]:
-        """Update every parameter once, and return the outputs by name, ``loss`` among them.
+    @property
+    def buffers(self) -> Mapping[str, Array]:
+        """The current value of each buffer, by name, in order; arrays are read-only."""
+        return MappingProxyType(self._buffers)
+
+    def step(self, batch: Mapping[str, Any], **optimizer_inputs: float) -> dict[str, Array]:
+        """Update every parameter and buffer once, and return the outputs by name.
+
+        ``loss`` is among them, and each auxiliary output that is no buffer.
 
         Args:
-            batch: An array for each input that is no parameter, by name.
+            batch: An array for each other input, nested or by name.
             optimizer_inputs: The runtime scalars of the update, such as ``learning_rate``.
 
         Raises:
@@ -78,9 +94,11 @@ class NumpySession:
             is_operand = any(result is operand for operand in bound.values())
             updated[row.name] = result.copy() if is_operand else result
         self._parameters = _read_only(updated)
+        kept = {b.name: values[b.updated_value_id] for b in self._record.buffers}
+        self._buffers = _read_only({name: array.copy() for name, array in kept.items()})
         return self._outputs(values)
 
-    def value_and_gradients(self, batch: Mapping[str, ArrayLike]) -> tuple[Array, dict[str, Array]]:
+    def value_and_gradients(self, batch: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
         """Return the loss, and its derivative by each parameter, in arrays of their own.
 
         Parameters stay as they are.
@@ -91,17 +109,16 @@ class NumpySession:
         by_name = {row.name: gradients[row.gradient_value_id].copy() for row in rows}
         return values[self._record.loss_value_id], by_name
 
-    def evaluate(self, batch: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    def evaluate(self, batch: Mapping[str, Any]) -> dict[str, Array]:
         """Return the outputs by name, without a derivative."""
         values, _ = self._run_forward(batch)
         return self._outputs(values)
 
-    def _run_forward(
-        self, batch: Mapping[str, ArrayLike]
-    ) -> tuple[dict[str, Array], dict[str, int]]:
+    def _run_forward(self, batch: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
         """Return every value known after the forward run, by id, and the sizes of symbols."""
-        check_names("batch", batch, self._batch_names)
-        arrays, sizes = self._inputs.bind({**batch, **self._parameters})
+        given = flatten(batch, "input", self._batch_names)
+        check_names("batch", given, self._batch_names)
+        arrays, sizes = self._inputs.bind({**given, **self._parameters, **self._buffers})
         ids = self._record.input_value_ids
         values = {ids[name]: array for name, array in arrays.items()}
         return values | self._forward.run(values, sizes), sizes
@@ -114,7 +131,11 @@ class NumpySession:
         return self._derivative.run({**values, **seeds}, sizes)
 
     def _outputs(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        return {"loss": values[self._record.loss_value_id]}
+        record = self._record
+        held = {buffer.name for buffer in record.buffers}
+        outputs = {"loss": values[record.loss_value_id]}
+        auxiliary = record.auxiliary_value_ids
+        return outputs | {n: values[i].copy() for n, i in auxiliary.items() if n not in held}
 
     def _scalars(self, given: Mapping[str, float]) -> dict[str, float]:
         """Return every runtime scalar, defaults filled in and ranges checked."""
@@ -131,6 +152,15 @@ class NumpySession:
                     got=repr(value),
                 )
         return scalars
+
+
+def _own(
+    what: str, names: Collection[str], types: Mapping[str, TensorType], given: Mapping[str, Any]
+) -> dict[str, Array]:
+    """Return copies of the starting values, which must be exactly those of these names."""
+    binding = Binding(what, {name: types[name] for name in names})
+    arrays, _ = binding.bind(flatten(given, what, names))
+    return _read_only({name: array.copy() for name, array in arrays.items()})
 
 
 def _read_only(arrays: dict[str, Array]) -> dict[str, Array]:
@@ -150,15 +180,16 @@ class NumpyFunction:
         self._record = record
         self._program = NumpyProgram(record.program, "function")
         types = {name: value.type for name, value in record.source_graph.inputs}
+        self._names = tuple(types)
         self._inputs = Binding("input", types)
 
-    def __call__(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """Return the outputs by name, in arrays of their own.
 
         Raises:
             BindingError: An input is missing, extra, misshapen or mistyped.
         """
-        arrays, sizes = self._inputs.bind(inputs)
+        arrays, sizes = self._inputs.bind(flatten(inputs, "input", self._names))
         ids = self._record.input_value_ids
         values = {ids[name]: array for name, array in arrays.items()}
         results = values | self._program.run(values, sizes)

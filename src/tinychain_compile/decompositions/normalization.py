@@ -18,7 +18,9 @@ def layer_norm(op: LayerNorm, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
 def rms_norm(op: RmsNorm, x: Tensor, scale: Tensor) -> Tensor:
     """Divided by the root of the mean of squares, over the axes of the scale."""
     axes = tuple(range(x.ndim - scale.ndim, x.ndim))
-    return x / xp.sqrt((x * x).mean(axes, keepdims=True) + op.epsilon) * scale
+    wide = x.widened()
+    unit = wide / xp.sqrt((wide * wide).mean(axes, keepdims=True) + op.epsilon)
+    return unit.astype(x.dtype) * scale
 
 
 def batch_norm(op: BatchNorm, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
@@ -29,8 +31,10 @@ def batch_norm(op: BatchNorm, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
 
 
 def _normalized(x: Tensor, axes: tuple[int, ...], epsilon: float) -> Tensor:
-    centred = x - x.mean(axes, keepdims=True)
-    return centred / xp.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon)
+    wide = x.widened()
+    centred = wide - wide.mean(axes, keepdims=True)
+    unit = centred / xp.sqrt((centred * centred).mean(axes, keepdims=True) + epsilon)
+    return unit.astype(x.dtype)
 
 
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {

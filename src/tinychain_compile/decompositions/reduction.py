@@ -12,9 +12,10 @@ from tinychain_compile.tensor import Tensor
 
 
 def mean(op: Mean, x: Tensor) -> Tensor:
-    """``sum / count``."""
-    count = size_of(x.shape[axis] for axis in op.axes)
-    return x.sum(op.axes, op.keepdims) / x.size_literal(count)
+    """``sum / count``; short dtypes are summed in f32."""
+    wide = x.widened()
+    count = wide.size_literal(size_of(x.shape[axis] for axis in op.axes))
+    return (wide.sum(op.axes, op.keepdims) / count).astype(x.dtype)
 
 
 def reduce_min(op: ReduceMin, x: Tensor) -> Tensor:
@@ -54,7 +55,8 @@ def reduce_prod(op: ReduceProd, x: Tensor) -> Tensor:
 
 def norm(op: Norm, x: Tensor) -> Tensor:
     """``sqrt(sum(x * x))``."""
-    return xp.sqrt((x * x).sum(op.axes, op.keepdims))
+    wide = x.widened()
+    return xp.sqrt((wide * wide).sum(op.axes, op.keepdims)).astype(x.dtype)
 
 
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {

@@ -12,15 +12,17 @@ from tinychain_compile.tensor import Tensor
 
 def var(op: Var, x: Tensor) -> Tensor:
     """The sum of squared distances from the mean, over ``count - correction``, at least 0."""
-    centred = x - x.mean(op.axes, keepdims=True)
+    wide = x.widened()
+    centred = wide - wide.mean(op.axes, keepdims=True)
     total = (centred * centred).sum(op.axes, op.keepdims)
-    count = x.size_literal(size_of(x.shape[axis] for axis in op.axes))
-    return total / xp.maximum(count - op.correction, 0.0)
+    count = wide.size_literal(size_of(x.shape[axis] for axis in op.axes))
+    return (total / xp.maximum(count - op.correction, 0.0)).astype(x.dtype)
 
 
 def std(op: Std, x: Tensor) -> Tensor:
     """The square root of the variance."""
-    return xp.sqrt(x.emit(Var(op.axes, op.keepdims, op.correction)))
+    variance = x.widened().emit(Var(op.axes, op.keepdims, op.correction))
+    return xp.sqrt(variance).astype(x.dtype)
 
 
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Var: var, Std: std}

@@ -19,6 +19,11 @@ def floating_array(x: Any) -> Array:
     return array if as_dtype(array.dtype) in FLOATING else array.astype(np.float64)
 
 
+def widened(array: Array) -> Array:
+    """Return an array itself, in f32 if its dtype is too short to sum in."""
+    return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+
+
 def tensors_of_one_dtype(*operands: Any) -> list[Tensor] | None:
     """Return operands as floating tensors of one dtype; ``None`` if none of them is traced."""
     context = next((x for x in operands if isinstance(x, Tensor)), None)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinychain_compile import namespace as xp
-from tinychain_compile.functions.arrays import floating_array, tensors_of_one_dtype
+from tinychain_compile.functions.arrays import floating_array, tensors_of_one_dtype, widened
 from tinychain_compile.ir.axes import normalize_axis
 from tinychain_compile.operators import BatchNorm, LayerNorm, RmsNorm
 from tinychain_compile.tensor import Tensor
@@ -44,8 +44,9 @@ def rms_norm(x: Any, scale: Any, *, epsilon: float = 1e-5) -> Any:
         return tensors[0].emit(RmsNorm(epsilon), tensors[1])
     array = floating_array(x)
     axes = tuple(range(array.ndim - np.ndim(scale), array.ndim))
-    squares = np.mean(np.square(array), axis=axes, keepdims=True)
-    return array / np.sqrt(squares + epsilon) * scale
+    wide = widened(array)
+    squares = np.mean(np.square(wide), axis=axes, keepdims=True)
+    return (wide / np.sqrt(squares + epsilon)).astype(array.dtype) * scale
 
 
 def batch_norm(x: Any, scale: Any, bias: Any, *, axis: int = 1, epsilon: float = 1e-5) -> Any:
@@ -110,9 +111,10 @@ def running_statistics(
 
 
 def _normalized(array: Any, axes: tuple[int, ...], epsilon: float) -> Any:
-    centred = array - np.mean(array, axis=axes, keepdims=True)
+    wide = widened(array)
+    centred = wide - np.mean(wide, axis=axes, keepdims=True)
     variance = np.mean(np.square(centred), axis=axes, keepdims=True)
-    return centred / np.sqrt(variance + epsilon)
+    return (centred / np.sqrt(variance + epsilon)).astype(array.dtype)
 
 
 def along_axis(vector: Any, axis: int, rank: int) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from tinychain_compile.errors import ExpiredTraceError
-from tinychain_compile.ir.graph import IdSource, Operation, Value
+from tinychain_compile.ir.graph import IdSource, Operation, Value, described
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Origin, calling_line
 from tinychain_compile.ir.types import TensorType
@@ -32,15 +34,20 @@ class GraphBuilder:
     def emit(self, operator: Operator, *inputs: Value) -> Value:
         """Append one operation and return its output."""
         if self.is_closed:
-            raise ExpiredTraceError(
-                f"{operator.name} on a tensor whose trace has ended",
-                hint="Do not keep traced tensors beyond the function that was traced; "
-                "return what you need from it.",
-            )
+            self.refuse_expired(operator.name, *inputs)
         origin = self.origin or calling_line()
         operation = Operation(operator, inputs, next(self._ids), origin)
         self.operations.append(operation)
         return operation.output
+
+    def refuse_expired(self, what: str, *values: Value) -> NoReturn:
+        """Raise the error of using a tensor whose trace has ended."""
+        raise ExpiredTraceError(
+            f"{what} on a tensor whose trace has ended",
+            got=", ".join(map(described, values)) or None,
+            hint="Do not keep traced tensors beyond the function that was traced; "
+            "return what you need from it.",
+        )
 
     def close(self) -> None:
         """End the trace: nothing can be emitted any more."""

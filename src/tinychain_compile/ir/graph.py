@@ -96,6 +96,12 @@ class Operation(Frozen):
 _set_inputs, _set_operator, _set_origin, _set_output = slot_setters(Operation)
 
 
+def described(value: Value) -> str:
+    """Return a value with the line that made it, for errors."""
+    made = value.producer
+    return f"{value!r}, an input" if made is None else f"{value!r}, made at {made.origin}"
+
+
 class NamedValue(NamedTuple):
     """An input or an output of a graph."""
 

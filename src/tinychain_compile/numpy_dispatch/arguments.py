@@ -10,7 +10,7 @@ from tinychain_compile.errors import UnsupportedFunctionError
 def refuse_arguments(name: str, arguments: Mapping[str, object]) -> None:
     """Refuse arguments that were given a value with no meaning here."""
     for argument, value in arguments.items():
-        if argument == "out" and value in (None, (None,)):
+        if argument == "out" and (value is None or repr(value) == "(None,)"):
             continue
         if type(value).__name__ == "_NoValueType":  # what NumPy takes for 'not given'
             continue

@@ -45,24 +45,30 @@ def _centred_rule(
         normalized: The axes of mean and variance.
         shared: The axes along which the scale is repeated.
     """
+    dtype = x.dtype
+    g, x, scale = g.widened(), x.widened(), scale.widened()
     centred = x - x.mean(normalized, keepdims=True)
     spread = ((centred * centred).mean(normalized, keepdims=True) + epsilon).emit(Rsqrt())
     unit = centred * spread
     inner = g * scale
     mean, along = inner.mean(normalized, True), (inner * unit).mean(normalized, True)
     to_x = (inner - mean - unit * along) * spread
-    return to_x, (g * unit).sum(shared), g.sum(shared)
+    results = (to_x, (g * unit).sum(shared), g.sum(shared))
+    return results[0].astype(dtype), results[1].astype(dtype), results[2].astype(dtype)
 
 
 def rms_norm(op: RmsNorm, g: Tensor, y: Tensor, x: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
     """See Zhang and Sennrich, 2019."""
     leading = tuple(range(x.ndim - scale.ndim))
     trailing = tuple(range(x.ndim - scale.ndim, x.ndim))
+    dtype = x.dtype
+    g, x, scale = g.widened(), x.widened(), scale.widened()
     spread = ((x * x).mean(trailing, keepdims=True) + op.epsilon).emit(Rsqrt())
     unit = x * spread
     inner = g * scale
     along = (inner * unit).mean(trailing, keepdims=True)
-    return (inner - unit * along) * spread, (g * unit).sum(leading)
+    to_x = (inner - unit * along) * spread
+    return to_x.astype(dtype), (g * unit).sum(leading).astype(dtype)
 
 
 RULES: dict[type[Operator], VJPRule] = {

@@ -8,6 +8,7 @@ from tinychain_compile import namespace as xp
 from tinychain_compile.ir.dimensions import size_of
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import (
+    Annihilate,
     CumProd,
     Mean,
     Norm,
@@ -29,7 +30,9 @@ def reduce_sum(op: ReduceSum, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
 
 def mean(op: Mean, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g / count``, repeated."""
-    return (repeated(g / element_count(x, op.axes), x, op.axes),)
+    wide = g.widened()
+    share = (wide / element_count(wide, x, op.axes)).astype(x.dtype)
+    return (repeated(share, x, op.axes),)
 
 
 def reduce_max(op: ReduceMax, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
@@ -74,7 +77,7 @@ def norm(op: Norm, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     is_zero = y == 0.0
     share = xp.where(is_zero, 0.0, g / xp.where(is_zero, 1.0, y))
     spread = repeated(share, x, op.axes)
-    return (xp.where(spread == 0.0, 0.0, spread * x),)
+    return (spread.emit(Annihilate(), spread * x),)
 
 
 RULES: dict[type[Operator], VJPRule] = {

@@ -17,6 +17,6 @@ def repeated(reduced: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reduced.reshape(kept).broadcast_to(x.shape)
 
 
-def element_count(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """Return how many elements there are over axes, as a scalar of the dtype of x."""
-    return x.size_literal(size_of(x.shape[axis] for axis in axes))
+def element_count(like: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Return how many elements x has over axes, as a scalar of the dtype of ``like``."""
+    return like.size_literal(size_of(x.shape[axis] for axis in axes))

@@ -13,23 +13,23 @@ from tinychain_compile.vjp_rules.statements import Kink
 
 def var(op: Var, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g * 2 * (x - mean) / (count - correction)``."""
-    return (repeated(g * 2.0 / _divisor(op, x), x, op.axes) * _centred(op, x),)
+    return (_spread(op, g.widened() * 2.0, x),)
 
 
 def std(op: Std, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g * (x - mean) / (y * (count - correction))``, 0 where y is 0."""
     is_zero = y == 0.0
     share = xp.where(is_zero, 0.0, g / xp.where(is_zero, 1.0, y))
-    return (repeated(share / _divisor(op, x), x, op.axes) * _centred(op, x),)
+    return (_spread(op, share.widened(), x),)
 
 
-def _centred(op: Var | Std, x: Tensor) -> Tensor:
-    return x - x.mean(op.axes, keepdims=True)
-
-
-def _divisor(op: Var | Std, x: Tensor) -> Tensor:
-    count = element_count(x, op.axes)
-    return count - op.correction if op.correction else count
+def _spread(op: Var | Std, share: Tensor, x: Tensor) -> Tensor:
+    """Return what the distance of each element from the mean is multiplied by, times it."""
+    wide = x.widened()
+    count = element_count(wide, x, op.axes)
+    divisor = count - op.correction if op.correction else count
+    centred = wide - wide.mean(op.axes, keepdims=True)
+    return (repeated(share / divisor, x, op.axes) * centred).astype(x.dtype)
 
 
 RULES: dict[type[Operator], VJPRule] = {Var: var, Std: std}
