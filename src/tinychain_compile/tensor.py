@@ -223,7 +223,8 @@ class Tensor(Elementless):
     def meet(self, other: object) -> tuple[Self, Self]:
         """Return both operands in one dtype and one shape."""
         if is_scalar(other):
-            return self, self.literal(other).broadcast_to(self.shape)
+            mine = self if can_hold(self.dtype, other) else self._of_kind(other)
+            return mine, mine.literal(other).broadcast_to(self.shape)
         left, right = self, self.lift(other)
         if left.dtype is not right.dtype:
             dtype = promote(left.dtype, right.dtype)
@@ -239,6 +240,13 @@ class Tensor(Elementless):
                 raise
             left, right = left.broadcast_to(shape), right.broadcast_to(shape)
         return left, right
+
+    def _of_kind(self, scalar: object) -> Self:
+        """Return integers or conditions in the dtype in which they meet a scalar, as in NumPy."""
+        kind = np.asarray(scalar).dtype.kind
+        if kind == "f" and not self.type.is_floating:
+            return self.astype(F64)
+        return self.astype(np.int64) if kind == "i" and self.dtype is BOOL else self
 
     def binary(self, operator: Operator, other: object) -> Self:
         """Append a binary operator after the operands have met."""
