@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 
 from tinychain_compile import namespace
-from tinychain_compile.errors import MissingFunctionError, UnsupportedFunctionError
-from tinychain_compile.ir.dimensions import Symbolic
+from tinychain_compile.errors import MissingFunctionError
 from tinychain_compile.ir.dtypes import DTYPES, DType, as_dtype, dtype_name
+from tinychain_compile.namespace.special import SPECIAL
 from tinychain_compile.tensor import Tensor
 
 _NUMPY_AS_IT_IS = (
@@ -33,14 +33,17 @@ class ArrayNamespace:
     """The namespace object; has functions, constants and dtypes as attributes."""
 
     __array_api_version__ = "2024.12"
+    __name__ = __name__  # libraries ask a namespace for its name to know which it is
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in _OWN:
+            raise AttributeError(name)
         made = _member(name)
         setattr(self, name, made)
         return made
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *namespace.__all__, *_NUMPY_AS_IT_IS, *_OWN})
+        return sorted({*namespace.__all__, *_NUMPY_AS_IT_IS, *_OWN})
 
     def __repr__(self) -> str:
         return "<the Array API namespace of traced tensors>"
@@ -50,7 +53,7 @@ def _member(name: str) -> Any:
     if name in _OWN:
         return _OWN[name]
     if name in _NUMPY_AS_IT_IS:
-        return _clear_about_symbols(name) if callable(getattr(np, name)) else getattr(np, name)
+        return getattr(np, name)
     if name in namespace.__all__:
         return _either(name, getattr(namespace, name))
     if name in _DATA_DEPENDENT:
@@ -83,32 +86,6 @@ def _has_tensor(values: Any) -> bool:
         )
         for value in values
     )
-
-
-def _clear_about_symbols(name: str) -> Any:
-    """Return a function of NumPy's that makes arrays, with a clear error for a symbolic size."""
-    function = getattr(np, name)
-    if isinstance(function, type):
-        return function
-
-    @wraps(function)
-    def make(*args: Any, **kwargs: Any) -> Any:
-        symbolic = [size for value in (*args, *kwargs.values()) for size in _symbolic_in(value)]
-        if symbolic:
-            raise UnsupportedFunctionError(
-                f"{name} of a symbolic size",
-                expected="sizes that are numbers",
-                got=f"{symbolic[0]}",
-                hint="Use zeros_like(x), ones_like(x) or full_like(x, number).",
-            )
-        return function(*args, **kwargs)
-
-    return make
-
-
-def _symbolic_in(value: Any) -> list[Symbolic]:
-    given = cast(tuple[object, ...], value) if isinstance(value, tuple) else (cast(object, value),)
-    return [size for size in given if isinstance(size, Symbolic)]
 
 
 def isdtype(dtype: object, kind: object) -> bool:
@@ -167,6 +144,7 @@ _OWN: Mapping[str, Any] = {
     "result_type": namespace.result_type,
     "can_cast": can_cast,
     "__array_namespace_info__": Info,
+    "special": SimpleNamespace(**SPECIAL),
     "linalg": SimpleNamespace(**{n: _either(n, getattr(namespace, n)) for n in _LINEAR_ALGEBRA}),
 }
 

@@ -54,9 +54,6 @@ class Elementless:
     def __contains__(self, item: object) -> NoReturn:
         self.refuse("`in` with a tensor", "Compare with np.less and choose with np.where.")
 
-    def __setitem__(self, key: object, item: object) -> NoReturn:
-        self.refuse("assignment into a tensor", "Make a new one with np.where.")
-
     def refuse_elements(self, what: str, hint: str) -> NoReturn:
         """Raise the error of asking for an element."""
         raise DataDependentValueError(

@@ -225,6 +225,12 @@ class DataDependentValueError(CompilationError, TypeError, ValueError):
     category = "data_dependent_value"
 
 
+class SymbolicSizeError(CompilationError, TypeError):
+    """A size that is known only when running was used as a number."""
+
+    category = "symbolic_size"
+
+
 class UnsupportedFunctionError(CompilationError, TypeError):
     """A NumPy function, method, argument or index that tracing does not know."""
 

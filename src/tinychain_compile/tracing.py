@@ -30,12 +30,12 @@ class FunctionTracer:
         result, auxiliary = _with_auxiliary(call.result, loss)
         value = _traced_value(call, result, loss, "loss")
         if value.type.shape != () or not value.type.is_floating:
-            made = value.producer
+            producer = value.producer
             raise LossOutputError(
                 "loss",
                 expected="a floating scalar",
-                got=f"{value.type}, {f'made by {made.operator.name}' if made else 'an input'}",
-                location=(made.origin if made else None) or definition_place(loss),
+                got=f"{value.type}, {f'made by {producer.operator.name}' if producer else 'an input'}",
+                location=(producer.origin if producer else None) or definition_place(loss),
                 hint="Reduce it with np.mean(...) or np.sum(...)."
                 if value.type.is_floating
                 else "Only floating dtypes are differentiable; a position or a count has no slope.",

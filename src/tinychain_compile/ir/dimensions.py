@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
-from tinychain_compile.errors import ShapeMismatchError
+from tinychain_compile.errors import ShapeMismatchError, SymbolicSizeError
 
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
 """A product of symbols with positive powers, sorted by symbol; empty for the constant term."""
@@ -44,6 +44,15 @@ class Symbolic:
                 coefficient *= sizes[name] ** power
             total += coefficient
         return total
+
+    def __index__(self) -> NoReturn:
+        raise SymbolicSizeError(
+            "a symbolic size as a number",
+            expected="a size that is known when compiling",
+            got=f"{self}",
+            hint="Use np.zeros_like(x), np.ones_like(x) or np.full_like(x, number) for an array of "
+            "a tensor's shape; a mean over the axis divides by the size already.",
+        )
 
     def __add__(self, other: Dimension) -> Dimension:
         terms = dict(self.terms)

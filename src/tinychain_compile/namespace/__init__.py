@@ -45,12 +45,9 @@ from tinychain_compile.namespace.elementwise import (
     cos,
     cosh,
     divide,
-    entr,
     equal,
-    erf,
     exp,
     exp2,
-    expit,
     expm1,
     floor,
     floor_divide,
@@ -73,7 +70,6 @@ from tinychain_compile.namespace.elementwise import (
     logical_not,
     logical_or,
     logical_xor,
-    logit,
     maximum,
     minimum,
     multiply,
@@ -97,8 +93,6 @@ from tinychain_compile.namespace.elementwise import (
     tanh,
     trunc,
     where,
-    xlog1py,
-    xlogy,
 )
 from tinychain_compile.namespace.movement import (
     broadcast_arrays,
@@ -152,6 +146,17 @@ from tinychain_compile.namespace.reductions import (
     var,
     vector_norm,
 )
+from tinychain_compile.namespace.special import (
+    entr,
+    erf,
+    erfc,
+    expit,
+    log_expit,
+    logit,
+    ndtr,
+    xlog1py,
+    xlogy,
+)
 
 __all__ = [
     "Operand",
@@ -196,6 +201,7 @@ __all__ = [
     "entr",
     "equal",
     "erf",
+    "erfc",
     "exp",
     "exp2",
     "expand_dims",
@@ -222,6 +228,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_expit",
     "logaddexp",
     "logical_and",
     "logical_not",
@@ -242,6 +249,7 @@ __all__ = [
     "moveaxis",
     "multiply",
     "nan_to_num",
+    "ndtr",
     "negative",
     "not_equal",
     "ones_like",

@@ -42,7 +42,8 @@ def astype(x: Operand, dtype: object, /, *, copy: builtins.bool = True) -> Tenso
 def asarray(x: Operand, /, *, dtype: object = None, copy: builtins.bool | None = None) -> Any:
     """Return a traced tensor as it is, anything else as a NumPy array."""
     if isinstance(x, Tensor):
-        return x if dtype is None else x.astype(dtype)
+        own = type(x)(x.builder, x.value) if copy else x
+        return own if dtype is None else own.astype(dtype)
     return np.asarray(x, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from tinychain_compile.operators import (
     Clip,
     Cos,
     Equal,
-    Erf,
     Exp,
     Expm1,
     Floor,
@@ -38,7 +36,6 @@ from tinychain_compile.operators import (
     Minimum,
     Mul,
     Round,
-    Sigmoid,
     Sign,
     Sin,
     Sqrt,
@@ -260,49 +257,6 @@ def atanh(x: Operand, /) -> Tensor:
     """Return the number whose hyperbolic tangent is ``x``."""
     z = first_tensor(x).as_floating()
     return 0.5 * (log1p(z) - log1p(-z))
-
-
-# Functions of statistics; the names are SciPy's.
-
-
-def erf(x: Operand, /) -> Tensor:
-    """Return the error function."""
-    return unary(Erf(), x)
-
-
-def expit(x: Operand, /) -> Tensor:
-    """Return ``1 / (1 + exp(-x))``."""
-    return unary(Sigmoid(), x)
-
-
-def logit(x: Operand, /) -> Tensor:
-    """Return ``log(x / (1 - x))``."""
-    z = first_tensor(x).as_floating()
-    return log(z) - log1p(-z)
-
-
-def xlogy(x: Operand, y: Operand, /) -> Tensor:
-    """Return ``x * log(y)``, and 0 where ``x`` is 0, unless ``y`` is NaN."""
-    a, b = (z.as_floating() for z in meet(x, y))
-    return _annihilated(a, b, log)
-
-
-def xlog1py(x: Operand, y: Operand, /) -> Tensor:
-    """Return ``x * log1p(y)``, and 0 where ``x`` is 0, unless ``y`` is NaN."""
-    a, b = (z.as_floating() for z in meet(x, y))
-    return _annihilated(a, b, log1p)
-
-
-def entr(x: Operand, /) -> Tensor:
-    """Return ``-x * log(x)``, 0 at 0 and minus infinity below."""
-    z = first_tensor(x).as_floating()
-    return where(z < 0.0, -np.inf, -xlogy(z, z))
-
-
-def _annihilated(a: Tensor, b: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """Return ``a * function(b)``, 0 where a is 0 and b no NaN."""
-    is_zero = (a == 0.0) & (b == b)
-    return where(is_zero, 0.0, a * function(where(is_zero, 0.5, b)))
 
 
 # Rounding.

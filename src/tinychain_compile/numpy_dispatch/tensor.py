@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -12,9 +13,10 @@ from tinychain_compile import namespace as xp
 from tinychain_compile.array_api import ARRAY_NAMESPACE, ArrayNamespace
 from tinychain_compile.errors import MissingFunctionError, UnsupportedFunctionError
 from tinychain_compile.ir.axes import Axes
+from tinychain_compile.namespace.special import SPECIAL
 from tinychain_compile.numpy_dispatch.arguments import refuse_arguments
 from tinychain_compile.numpy_dispatch.functions import FUNCTIONS
-from tinychain_compile.numpy_dispatch.ufuncs import REDUCTIONS, RUNNING, SCIPY_UFUNCS, UFUNCS
+from tinychain_compile.numpy_dispatch.ufuncs import REDUCTIONS, RUNNING, UFUNCS
 from tinychain_compile.tensor import Tensor
 
 
@@ -46,7 +48,7 @@ class NumpyTensor(Tensor):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Append the operators that a NumPy ufunc stands for."""
         if method == "__call__":
-            function = UFUNCS.get(ufunc) or SCIPY_UFUNCS.get(ufunc.__name__)
+            function = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
         elif method in ("reduce", "accumulate"):
             function = (REDUCTIONS if method == "reduce" else RUNNING).get(ufunc)
             kwargs.setdefault("axis", 0)
@@ -170,6 +172,18 @@ class NumpyTensor(Tensor):
     def copy(self) -> Tensor:
         """Return the tensor itself: it cannot be changed."""
         return self
+
+    def __setitem__(self, key: object, item: object) -> None:
+        """Refuse, but for array-api-extra's ``at``: SciPy's functions replace elements by it.
+
+        What that changes is a copy, or is not used again: so it says, and so the tensor may be
+        another value from here on.
+        """
+        caller = sys._getframe(1).f_globals.get("__name__", "")  # pyright: ignore[reportPrivateUsage]
+        if "array_api_extra" in caller and isinstance(key, Tensor):
+            self._value = xp.where(key, item, self).value
+        else:
+            self.refuse("assignment into a tensor", "Make a new one with np.where.")
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _METHODS_BY_FUNCTION:

@@ -19,18 +19,6 @@ def _degrees(x: Tensor) -> Tensor:
     return x * (180.0 / np.pi)
 
 
-def _erfc(x: Tensor) -> Tensor:
-    return 1.0 - xp.erf(x)
-
-
-def _log_expit(x: Tensor) -> Tensor:
-    return -xp.logaddexp(-x, 0.0)
-
-
-def _ndtr(x: Tensor) -> Tensor:
-    return 0.5 + 0.5 * xp.erf(x * 0.5**0.5)
-
-
 UFUNCS: Mapping[np.ufunc, Callable[..., Any]] = {
     np.add: xp.add,
     np.subtract: xp.subtract,
@@ -104,21 +92,6 @@ UFUNCS: Mapping[np.ufunc, Callable[..., Any]] = {
     np.rad2deg: _degrees,
     np.degrees: _degrees,
 }
-
-SCIPY_UFUNCS: Mapping[str, Callable[..., Any]] = {
-    "erf": xp.erf,
-    "erfc": _erfc,
-    "expit": xp.expit,
-    "logit": xp.logit,
-    "log_expit": _log_expit,
-    "xlogy": xp.xlogy,
-    "xlog1py": xp.xlog1py,
-    "entr": xp.entr,
-    "exp2": xp.exp2,
-    "cbrt": xp.cbrt,
-    "ndtr": _ndtr,
-}
-"""The ufuncs of ``scipy.special``, by name: this package does not import SciPy."""
 
 REDUCTIONS: Mapping[np.ufunc, Callable[..., Any]] = {
     np.add: xp.sum,
