@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import wraps
+from functools import reduce, wraps
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from tinychain_compile import namespace
 from tinychain_compile.errors import MissingFunctionError
+from tinychain_compile.ir import axes
+from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.dtypes import DTYPES, DType, as_dtype, dtype_name
 from tinychain_compile.namespace.special import SPECIAL
 from tinychain_compile.tensor import Tensor
@@ -93,9 +95,15 @@ def isdtype(dtype: object, kind: object) -> bool:
     return bool(np.isdtype(as_dtype(dtype), kind))  # type: ignore[arg-type]
 
 
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return the shape that all shapes broadcast to."""
+    return reduce(axes.broadcast_shapes, shapes, ())
+
+
 def can_cast(from_: Any, to: object, /) -> bool:
     """Return whether every value of a dtype, or of a tensor's, is one of another dtype."""
-    return bool(np.can_cast(as_dtype(getattr(from_, "dtype", from_)), as_dtype(to)))
+    own = from_.dtype if isinstance(from_, Tensor) else from_
+    return bool(np.can_cast(as_dtype(own), as_dtype(to)))
 
 
 class Info:
@@ -143,6 +151,7 @@ _OWN: Mapping[str, Any] = {
     "isdtype": isdtype,
     "result_type": namespace.result_type,
     "can_cast": can_cast,
+    "broadcast_shapes": broadcast_shapes,
     "__array_namespace_info__": Info,
     "special": SimpleNamespace(**SPECIAL),
     "linalg": SimpleNamespace(**{n: _either(n, getattr(namespace, n)) for n in _LINEAR_ALGEBRA}),

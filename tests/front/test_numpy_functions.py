@@ -169,7 +169,13 @@ FUNCTION_ROWS = {
     np.cumprod: lambda x: np.cumprod(x, axis=0) + np.cumprod(x).reshape(2, 3),
     np.cumulative_sum: lambda x: np.cumulative_sum(x, axis=1, include_initial=True),
     np.cumulative_prod: lambda v: np.cumulative_prod(v, include_initial=True),
-    np.diff: lambda x: np.diff(x)[:, :1] + np.diff(x, n=2) + np.diff(x, axis=0)[:, :1],
+    np.diff: lambda x: (
+        np.diff(x)[:, :1]
+        + np.diff(x, n=2)
+        + np.diff(x, axis=0)[:, :1]
+        + np.diff(x, prepend=x[:, :1], append=x[:, :1])[:, 1:2]
+    ),
+    np.isin: lambda i, x: np.isin(i, [4, 9, -1]) * x + np.isin(i, 4, invert=True),
     np.linalg.norm: lambda x, v: (
         np.linalg.norm(x)
         + np.linalg.norm(v)

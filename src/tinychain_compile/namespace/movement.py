@@ -19,8 +19,9 @@ from tinychain_compile.operators import Concat, Gather, Iota, Reverse
 from tinychain_compile.tensor import Tensor, is_scalar
 
 
-def reshape(x: Operand, /, shape: Shape | Dimension) -> Tensor:
+def reshape(x: Operand, /, shape: Shape | Dimension, *, copy: bool | None = None) -> Tensor:
     """Return the same elements in another shape, of which one size may be -1."""
+    del copy
     return first_tensor(x).reshape(shape)
 
 

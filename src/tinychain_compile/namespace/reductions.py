@@ -11,6 +11,7 @@ from tinychain_compile.ir.axes import Axes, normalize_axes, normalize_axis
 from tinychain_compile.ir.dtypes import BOOL, I32, I64
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace.elementwise import abs, isnan, where
+from tinychain_compile.namespace.movement import concat
 from tinychain_compile.namespace.operands import Operand, first_tensor
 from tinychain_compile.operators import (
     ArgMax,
@@ -77,6 +78,14 @@ def all(x: Operand, /, *, axis: Axes = None, keepdims: builtins.bool = False) ->
 def any(x: Operand, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Tensor:
     """Return whether one element holds at least."""
     return count_nonzero(x, axis=axis, keepdims=keepdims) > 0
+
+
+def isin(x1: Operand, x2: Operand, /, *, invert: builtins.bool = False) -> Tensor:
+    """Return whether each element of ``x1`` is one of ``x2``."""
+    context = first_tensor(x1, x2)
+    elements, choices = context.lift(x1), context.lift(x2).ravel()
+    found = any(elements.expand_dims(elements.ndim) == choices, axis=-1)
+    return ~found if invert else found
 
 
 def count_nonzero(x: Operand, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Tensor:
@@ -278,10 +287,20 @@ def _running(
     return total.pad(low, (0,) * z.ndim, value=initial)
 
 
-def diff(x: Operand, /, *, axis: int = -1, n: int = 1) -> Tensor:
+def diff(
+    x: Operand,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Tensor:
     """Return the differences of neighbours along an axis, ``n`` times over."""
-    z = first_tensor(x)
-    number = normalize_axis(axis, z.type)
+    context = first_tensor(x, prepend, append)
+    parts = [context.lift(part) for part in (prepend, x, append) if part is not None]
+    number = normalize_axis(axis, parts[0].type)
+    z = concat(parts, axis=number)
     for _ in range(n):
         size = z.shape[number]
         if not isinstance(size, int):

@@ -347,9 +347,15 @@ def _triu(m: Tensor, k: int = 0) -> Tensor:
     return xp.triu(m, k=k)
 
 
-def _diff(a: Tensor, n: int = 1, axis: int = -1, **others: Any) -> Tensor:
-    refuse_arguments("np.diff", others)
-    return xp.diff(a, axis=axis, n=n)
+def _diff(a: Any, n: int = 1, axis: int = -1, **ends: Any) -> Tensor:
+    given = {k: v for k, v in ends.items() if type(v).__name__ != "_NoValueType"}
+    return xp.diff(a, axis=axis, n=n, **given)
+
+
+def _isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **kind: Any
+) -> Tensor:
+    return xp.isin(element, test_elements, invert=invert)
 
 
 def _average(
@@ -507,6 +513,7 @@ FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.cumulative_sum: xp.cumulative_sum,
     np.cumulative_prod: xp.cumulative_prod,
     np.diff: _diff,
+    np.isin: _isin,
     np.linalg.norm: _norm,
     np.linalg.vector_norm: xp.vector_norm,
     np.linalg.matrix_norm: _matrix_norm,
