@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup format lint types test test-all conformance docs coverage golden bench demo check clean
+.PHONY: help setup format lint types test test-all conformance docs coverage golden oracle bench demo check clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -13,6 +13,10 @@ $(BIN)/python:
 
 setup: $(BIN)/python  ## make the virtual environment with everything that developing needs
 	$(RUN) pip install --quiet --editable '.[dev]'
+
+oracle: $(BIN)/python  ## add JAX, and compare every operator and the workloads with it
+	$(RUN) pip install --quiet --editable '.[dev,oracle]'
+	$(RUN) pytest -q -n 2 tests/oracle
 
 format:  ## rewrite the source in the one format
 	$(RUN) ruff format .

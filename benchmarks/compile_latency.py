@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
-from workloads import Workload, mlp
+from workloads import Workload, cnn, gpt, mlp
 
 from tinychain_compile import (
     NO_FUSION,
@@ -28,6 +28,7 @@ from tinychain_compile import (
     CompiledTrainingStep,
     OperationContext,
     OperationHandlerRegistry,
+    flatten,
 )
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.operators import OPERATORS
@@ -75,27 +76,18 @@ def compile_ours(container: Any, workload: Workload) -> CompiledTrainingStep:
     return step
 
 
-def jax_loss(parameters: dict[str, Any], x: Any, labels: Any) -> Any:
-    """Return the loss of W1 as a JAX user writes it."""
-    hidden = x
-    for layer in (1, 2):
-        hidden = jax.nn.relu(hidden @ parameters[f"w{layer}"] + parameters[f"b{layer}"])
-    scores = jax.nn.log_softmax(hidden @ parameters["w3"] + parameters["b3"], axis=1)
-    return -jnp.mean(jnp.take_along_axis(scores, labels[:, None], axis=1))
-
-
 def compile_jax(workload: Workload) -> Any:
     """Trace and lower the same step, without generating code."""
     spec: Any = jax.ShapeDtypeStruct
-    shapes = {name: spec(type.shape, type.dtype) for name, type in workload.inputs.items()}
-    parameters = {name: shapes[name] for name in workload.parameters}
+    leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(workload.inputs).items()}
+    parameters, batch = workload.structured(leaves)
 
-    def step(parameters: Any, x: Any, labels: Any, rate: Any) -> Any:
-        loss, gradients = jax.value_and_grad(jax_loss)(parameters, x, labels)
+    def step(parameters: Any, batch: Any, rate: Any) -> Any:
+        loss, gradients = jax.value_and_grad(workload.jax_loss)(parameters, **batch)
         return loss, jax.tree.map(lambda p, g: p - rate * g, parameters, gradients)
 
     rate = spec((), jnp.float32)
-    return jax.jit(step).trace(parameters, shapes["x"], shapes["labels"], rate).lower()
+    return jax.jit(step).trace(parameters, batch, rate).lower()
 
 
 def cpu_seconds(function: Callable[[], object]) -> float:
@@ -202,7 +194,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.repeats < 7:
         parser.error("--repeats must be at least 7")
-    rows = [measure(mlp(), arguments.repeats)]
+    chosen = [make() for make in (mlp, cnn, gpt)]
+    rows = [measure(workload, arguments.repeats) for workload in chosen]
     if arguments.json:
         print(json.dumps(rows, indent=1))
     else:

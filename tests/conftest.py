@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 from hypothesis import settings
 
 collect_ignore = ["golden/make_network_by_jax.py"]  # needs JAX, which tests do not
 settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("default")
+
+
+def pytest_report_header() -> str:
+    if find_spec("jax"):
+        return "oracle: JAX is here, tests/oracle compare with it"
+    return "oracle: JAX is not installed, tests/oracle are left out (pip install -e '.[oracle]')"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tinychain_compile.protocols import FusionHook as FusionHook
     from tinychain_compile.protocols import FusionResult as FusionResult
     from tinychain_compile.protocols import HandlerRegistry as HandlerRegistry
+    from tinychain_compile.protocols import InputSpec as InputSpec
     from tinychain_compile.protocols import OperationContext as OperationContext
     from tinychain_compile.protocols import OperationHandler as OperationHandler
     from tinychain_compile.protocols import Optimizer as Optimizer
@@ -78,6 +79,7 @@ _MODULE_BY_NAME = {
     "Graph": "ir.graph",
     "HandlerContractError": "errors",
     "HandlerRegistry": "protocols",
+    "InputSpec": "protocols",
     "LoweredOperation": "artifacts",
     "LoweredProgram": "artifacts",
     "NO_FUSION": "lowering.fusion",
