@@ -240,7 +240,7 @@ def gpt(
             "down": of(4 * width, width),
         }
 
-    model = {
+    model: dict[str, InputSpec] = {
         "tokens": of(vocabulary, width),
         "positions": of(length, width),
         "blocks": [block() for _ in range(layers)],

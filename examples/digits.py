@@ -14,17 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from digits_data import Array, Data, load
+from reporting import progress_bar
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
+from rich.progress import Progress
 
 from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
 from tinychain_compile import SGD, TensorType
 from tinychain_compile.functions import log_softmax, relu
-
-Array = NDArray[Any]
 
 PIXELS, HIDDEN, CLASSES = 64, 128, 10
 BATCH, EPOCHS, RATE = 16, 60, 0.2
@@ -40,28 +37,6 @@ def cross_entropy(images: Array, labels: Array, w1: Array, b1: Array, w2: Array,
     """Return the mean of -log(probability of the right class)."""
     log_probabilities = log_softmax(scores(images, w1, b1, w2, b2), axis=1)
     return -np.mean(np.take_along_axis(log_probabilities, labels[:, None], axis=1))
-
-
-class Data(NamedTuple):
-    """Images from 0 to 1 and their labels; a fifth is held out, the same share of each digit."""
-
-    train_images: Array
-    test_images: Array
-    train_labels: Array
-    test_labels: Array
-
-
-def load() -> Data:
-    """Return the digits that scikit-learn ships, split once and for all."""
-    images, labels = load_digits(return_X_y=True)
-    split = train_test_split(
-        (images / 16.0).astype(np.float32),
-        labels.astype(np.int32),
-        test_size=0.2,
-        stratify=labels,
-        random_state=0,
-    )
-    return Data(*split)
 
 
 def initial_parameters(seed: int) -> dict[str, Array]:
@@ -154,13 +129,7 @@ def main() -> None:
 
     data = load()
     console = Console()
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[loss]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
+    with progress_bar(console=console) as progress:
         runs = [train(seed, data, arguments.epochs, progress) for seed in range(arguments.seeds)]
     if arguments.plot:
         plot(runs, arguments.plot)

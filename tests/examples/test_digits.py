@@ -12,9 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, program: str = "digits.py") -> str:
     return subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "digits.py"), *arguments],
+        [sys.executable, str(ROOT / "examples" / program), *arguments],
         check=True,
         capture_output=True,
         text=True,
