@@ -23,6 +23,7 @@ from tinychain_compile.operators import (
     BroadcastTo,
     Cast,
     Constant,
+    DimensionSize,
     Div,
     Mul,
     Neg,
@@ -196,30 +197,34 @@ class _MultiplesOfSeed:
         self._builder = builder
         self._seen = 0
         self._multiples = {seed}
-        self._literals: set[Value] = set()
 
     def __contains__(self, value: Value) -> bool:
         made = self._builder.operations
         for operation in made[self._seen :]:
-            self._look_at(operation)
+            first, *others = operation.inputs or (None,)
+            if (
+                first in self._multiples
+                and type(operation.operator) in self._LINEAR
+                and all(map(_is_nonzero_number, others))
+            ):
+                self._multiples.add(operation.output)
         self._seen = len(made)
         return value in self._multiples
 
-    def _look_at(self, operation: Operation) -> None:
-        operator, inputs = operation.operator, operation.inputs
-        if operator.is_literal:
-            if not isinstance(operator, Constant) or _is_finite_and_nonzero(operator):
-                self._literals.add(operation.output)
-        elif type(operator) in self._LINEAR and inputs[0] in self._multiples:
-            if self._literals.issuperset(inputs[1:]):
-                self._multiples.add(operation.output)
-        elif operator.is_movement and inputs[0] in self._literals:
-            self._literals.add(operation.output)
 
-
-def _is_finite_and_nonzero(constant: Constant) -> bool:
-    value = constant.value
-    return value.ndim == 0 and bool(np.isfinite(value)) and bool(value)
+def _is_nonzero_number(value: Value | None) -> bool:
+    """Return whether a value is one finite number, known now and not 0, or a size."""
+    while value is not None and (operation := value.producer) is not None:
+        operator = operation.operator
+        if isinstance(operator, Constant):
+            number = operator.value
+            return number.ndim == 0 and bool(np.isfinite(number)) and bool(number)
+        if isinstance(operator, DimensionSize):
+            return True
+        if not operator.is_movement:
+            return False
+        (value,) = operation.inputs
+    return False
 
 
 def _guarded(
