@@ -1,0 +1,68 @@
+"""Operations of each program, and what the guard against masked singular branches costs.
+
+Shared updates are counted once. Named composites count as one.
+
+    pip install -e ".[bench]"
+    python benchmarks/program_size.py [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from workloads import Workload, cnn, gpt, mlp
+
+from tinychain_compile import SGD, CompileOptions, compile_training_step
+from tinychain_compile.operators import Annihilate
+from tinychain_compile.testing import RecordingRegistry
+
+
+def measure(workload: Workload) -> dict[str, Any]:
+    """Return one row of the report."""
+    row: dict[str, Any] = {"workload": workload.name, "description": workload.description}
+    for guard in (True, False):
+        step = compile_training_step(
+            workload.loss,
+            inputs=workload.inputs,
+            parameters=workload.parameters,
+            optimizer=SGD(),
+            handlers=RecordingRegistry(),
+            options=CompileOptions(nan_guard=guard),
+        )
+        derivative = step.lowered_derivative_program.graph.operations
+        updates = {id(r.lowered_update_graph): r.lowered_update_graph for r in step.parameters}
+        row["derivative" if guard else "derivative_without_guard"] = len(derivative)
+        if guard:
+            row["forward"] = len(step.lowered_forward_graph.operations)
+            row["updates"] = sum(len(graph.operations) for graph in updates.values())
+            row["guards"] = sum(isinstance(op.operator, Annihilate) for op in derivative)
+    return row
+
+
+def main() -> None:
+    """Count and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print a list of rows as JSON")
+    arguments = parser.parse_args()
+    rows = [measure(make()) for make in (mlp, cnn, gpt)]
+    if arguments.json:
+        print(json.dumps(rows, indent=1))
+        return
+    table = Table(title="Operations")
+    titles = ("forward", "derivative", "derivative_without_guard", "guards", "updates")
+    for title in ("workload", *titles):
+        table.add_column(
+            title.replace("_", " "), justify="left" if title == "workload" else "right"
+        )
+    for row in rows:
+        name = f"{row['workload']}: {row['description']}"
+        table.add_row(name, *(str(row[title]) for title in titles))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
