@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from tinychain_backends.numpy import NumpyEvaluator
 from tinychain_compile import Graph, TensorType, verify
 from tinychain_compile.decompositions import DECOMPOSITIONS, UNDECOMPOSED
 from tinychain_compile.ir.builder import GraphBuilder
+from tinychain_compile.ir.dtypes import as_dtype
 from tinychain_compile.ir.graph import NamedValue, fresh_ids
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.tensor import Tensor
@@ -95,3 +97,37 @@ def test_f32_stays_f32_through_value_derivative_and_decomposition(case):
     floating = {op.output.type.dtype for op in legal.operations if op.output.type.is_floating}
     assert floating <= {np.dtype("f4")}
     assert legal.output("y").type.dtype == np.dtype("f4")
+
+
+SHORT = [c for c in CASES if any(a.dtype == np.float64 for a in c.operands) and not c.note]
+
+
+@pytest.mark.parametrize("case", SHORT, ids=[case.label for case in SHORT])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_shorter_dtypes_stay_what_they_are_whole_and_decomposed(case, dtype):
+    """Within a few units of the dtype's precision of the value in f64, relative to the largest."""
+    with np.errstate(over="ignore"):
+        arrays = [a.astype(as_dtype(dtype)) if a.dtype == np.float64 else a for a in case.operands]
+    short = Case(case.operator, case.value, tuple(arrays))
+    graph, ids = graph_of(short)
+    result = NumpyEvaluator().evaluate(graph, arrays_of(short))["y"]
+    expected_type = graph.output("y").type
+    assert result.dtype == expected_type.dtype
+    wide = [a.astype(np.float64) if a.dtype == as_dtype(dtype) else a for a in arrays]
+    exact, _ = graph_of(Case(case.operator, case.value, tuple(wide)))
+    expected = NumpyEvaluator().evaluate(exact, {f"x{i}": a for i, a in enumerate(wide)})["y"]
+    precision = float(ml_dtypes.finfo(as_dtype(dtype)).eps)
+    finite = np.where(np.isfinite(expected.astype(np.float64)), expected, 0)
+    scale = max(float(np.max(np.abs(finite.astype(np.float64)), initial=0.0)), 1.0)
+
+    def check(found, units):
+        assert found.dtype == expected_type.dtype
+        if expected_type.is_floating:
+            np.testing.assert_allclose(
+                found.astype(np.float64), expected, rtol=0, atol=units * precision * scale
+            )
+
+    check(result, 24)
+    if dtype != "f32" and type(case.operator) in DECOMPOSITIONS:
+        legal = DecomposingLegalizer(DECOMPOSITIONS).legalize(graph, reference_registry(), ids)
+        check(NumpyEvaluator().evaluate(legal, arrays_of(short))["y"], 48)

@@ -69,24 +69,27 @@ def _power(x: Array, exponent: int) -> Any:
 
 
 def _matmul(op: MatMul) -> Call:
-    function = _MATMUL_BY_FLAGS[op.transpose_a, op.transpose_b]
-    return Call(function)
+    return Call(_MATMUL_BY_FLAGS[op.transpose_a, op.transpose_b])
+
+
+def _matmul_nn(a: Array, b: Array) -> Any:
+    return np.matmul(a, b).astype(a.dtype, copy=False)  # of bf16, NumPy gives f32
 
 
 def _matmul_tn(a: Array, b: Array) -> Any:
-    return np.matmul(a.swapaxes(-1, -2), b)
+    return _matmul_nn(a.swapaxes(-1, -2), b)
 
 
 def _matmul_nt(a: Array, b: Array) -> Any:
-    return np.matmul(a, b.swapaxes(-1, -2))
+    return _matmul_nn(a, b.swapaxes(-1, -2))
 
 
 def _matmul_tt(a: Array, b: Array) -> Any:
-    return np.matmul(a.swapaxes(-1, -2), b.swapaxes(-1, -2))
+    return _matmul_nn(a.swapaxes(-1, -2), b.swapaxes(-1, -2))
 
 
 _MATMUL_BY_FLAGS: Mapping[tuple[bool, bool], Callable[..., Any]] = {
-    (False, False): np.matmul,
+    (False, False): _matmul_nn,
     (True, False): _matmul_tn,
     (False, True): _matmul_nt,
     (True, True): _matmul_tt,
@@ -142,6 +145,10 @@ def _constant(value: Array) -> Array:
 
 def _annihilate(factor: Array, product: Array) -> Any:
     return np.where(factor == 0, factor, product)
+
+
+def _clip(x: Array, low: Array, high: Array) -> Any:
+    return np.minimum(np.maximum(x, low), high)
 
 
 def _rsqrt(x: Array) -> Any:
@@ -243,7 +250,8 @@ def _einsum(op: o.Einsum) -> Call:
 
 
 def _einsum_of(*operands: Array, subscripts: str) -> Any:
-    return np.einsum(subscripts, *operands, optimize=True)
+    wide = [widened(operand) for operand in operands]
+    return np.einsum(subscripts, *wide, optimize=True).astype(operands[0].dtype, copy=False)
 
 
 def _window_max_gradient(x: Array, g: Array, operator: o.WindowMaxGradient) -> Array:
@@ -316,7 +324,7 @@ CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
         o.Equal: _plain(np.equal),
         o.Maximum: _plain(np.maximum),
         o.Minimum: _plain(np.minimum),
-        o.Clip: _plain(np.clip),
+        o.Clip: _plain(_clip),
         o.Not: _plain(np.logical_not),
         o.And: _plain(np.logical_and),
         o.Or: _plain(np.logical_or),

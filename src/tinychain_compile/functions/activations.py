@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from tinychain_compile import approximations
-from tinychain_compile.functions.arrays import ArrayLike, floating_array
+from tinychain_compile.functions.arrays import ArrayLike, floating_array, widened
 from tinychain_compile.ir.dtypes import Array
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import (
@@ -108,7 +108,8 @@ def erf(x: ArrayLike) -> ArrayLike:
 def _elementwise(operator: Operator, x: ArrayLike, on_array: Callable[[Array], Any]) -> ArrayLike:
     if isinstance(x, Tensor):
         return x.as_floating().emit(operator)
-    return cast(ArrayLike, on_array(floating_array(x)))
+    array = floating_array(x)
+    return cast(ArrayLike, on_array(widened(array)).astype(array.dtype, copy=False))
 
 
 def _sigmoid(a: Array) -> Any:

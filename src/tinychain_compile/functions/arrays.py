@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tinychain_compile.ir.dtypes import FLOATING, Array, as_dtype, promote
+from tinychain_compile.ir.dtypes import BF16, F16, FLOATING, Array, as_dtype, promote
 from tinychain_compile.tensor import Tensor
 
 ArrayLike = TypeVar("ArrayLike")
@@ -21,7 +21,7 @@ def floating_array(x: Any) -> Array:
 
 def widened(array: Array) -> Array:
     """Return an array itself, in f32 if its dtype is too short to sum in."""
-    return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+    return array.astype(np.float32) if array.dtype in (F16, BF16) else array
 
 
 def tensors_of_one_dtype(*operands: Any) -> list[Tensor] | None:

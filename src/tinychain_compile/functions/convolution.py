@@ -88,7 +88,12 @@ def conv_of_arrays(x: Array, kernel: Array, operator: Conv) -> Array:
     columns = np.moveaxis(columns, range(3, 3 + spatial), range(1, 1 + spatial))
     rows = columns.reshape(batch * int(np.prod(counts)), groups, -1).transpose(1, 0, 2)
     weights = kernel.reshape(groups, outputs // groups, -1).transpose(0, 2, 1)
-    product = np.matmul(rows, weights).transpose(1, 0, 2).reshape(batch, *counts, outputs)
+    product = (
+        np.matmul(rows, weights)
+        .astype(x.dtype, copy=False)
+        .transpose(1, 0, 2)
+        .reshape(batch, *counts, outputs)
+    )
     return np.ascontiguousarray(np.moveaxis(product, -1, 1))
 
 
