@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tinychain_compile.functions import log_softmax, relu, stop_gradient
+from tinychain_compile.functions import (
+    erf,
+    gelu,
+    log_softmax,
+    logsumexp,
+    relu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    stop_gradient,
+)
 
 SHAPES = {"a": (2, 3), "b": (3,), "c": (2, 1), "d": ()}
 
@@ -18,8 +29,8 @@ def recipes(largest_kind):
     return st.lists(step, min_size=1, max_size=12)
 
 
-STEPS = recipes(27)
-SMOOTH_STEPS = recipes(26)
+STEPS = recipes(53)
+SMOOTH_STEPS = recipes(52)
 """Without ``stop_gradient``, whose derivative is meant to differ from the difference quotient."""
 
 
@@ -106,5 +117,31 @@ STEP_KINDS = [
     _gathered,
     _along,
     _product,
+    lambda x, _: np.sin(x) + np.cos(x * 0.7),
+    lambda x, _: np.arctan2(x, x * x + 0.4),
+    lambda x, _: gelu(x) + silu(x) * 0.5,
+    lambda x, _: softplus(x) - sigmoid(x * 1.3),
+    lambda x, _: erf(x) + np.expm1(np.tanh(x)) * 0.3,
+    lambda x, _: np.log1p(x * x) + np.abs(x + 0.0093),
+    _pair(lambda x, y: np.minimum(x + 0.0193, y - 0.0051)),
+    _pair(lambda x, y: np.clip(x, -0.3137, 0.4177) + np.tanh(y) * 0.1),
+    _pair(lambda x, y: (np.tanh(x) + 1.7) ** np.tanh(y)),
+    _pair(lambda x, y: np.where(x > 0.00271, np.log(np.abs(x)) * 0.1, y * 0.5)),
+    lambda x, _: np.std(x, axis=-1, keepdims=True) + np.var(x) if np.size(x) > 1 else x,
+    lambda x, _: np.linalg.norm(x + 0.5, axis=-1) * 0.3 if np.ndim(x) else x,
+    lambda x, _: np.prod(np.tanh(x) + 0.2, axis=-1) if np.ndim(x) else x,
+    lambda x, _: np.cumsum(np.tanh(x), axis=-1) * 0.3 if np.ndim(x) else x,
+    lambda x, _: np.cumprod(np.tanh(x) + 0.3, axis=0) if np.ndim(x) else x,
+    lambda x, _: softmax(x, axis=0) if np.ndim(x) else x,
+    lambda x, _: logsumexp(x) * 0.4 if np.ndim(x) else x,
+    lambda x, _: x[..., ::-1] * 0.9 + x if np.ndim(x) else x,
+    lambda x, _: x[..., -1:] if np.ndim(x) else x,
+    lambda x, _: x[0] if np.ndim(x) else x,
+    lambda x, _: np.concatenate([x, x * 0.5], axis=-1) if np.ndim(x) else x,
+    lambda x, _: np.pad(x, 1, constant_values=0.25) if 0 < np.ndim(x) < 3 else x,
+    lambda x, _: np.stack([x, -x], axis=-1) if np.ndim(x) < 3 else x,
+    lambda x, _: np.roll(x, 1, axis=0) + x * 0.5 if np.ndim(x) else x,
+    lambda x, _: np.einsum("...i,...i->...", x, x) * 0.2 if np.ndim(x) else x,
+    lambda x, _: np.outer(x, x)[:3] * 0.3 if np.ndim(x) == 1 else x,
     lambda x, _: stop_gradient(x * 0.5) + x,
 ]
