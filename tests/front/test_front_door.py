@@ -98,6 +98,22 @@ CASES = {
     "other names of a dtype": lambda i, x: (
         np.arange(3, dtype=np.longlong) @ i * x + np.ones((2, 3), ">f8") @ x.T.astype(float) @ x
     ),
+    "whole division": lambda x, i: x // 0.3 + 2.0 // (x + 9.0) + i // 2 + 7 // (i * i + 1),
+    "remainders": lambda x, i: x % 0.3 + 2.0 % (x + 9.0) + i % 2 + 7 % (i * i + 1),
+    "absolute": lambda x, i: abs(x) + abs(i) + abs(i > 0) * 1.0,
+    "conditions": lambda x, v: (
+        ((x > 0) & (v < 0.5) | ~(x < v)) * 1.0 + ((x > 0) ^ (v > 0)) + (True & (x > 0)) * x
+    ),
+    "comparisons": lambda x, i: (x <= 0.5) * x + (i == 2) + (i != 2) * 2 + (x <= 0.1) * x,
+    "conditions compared": lambda x, v: ((x > 0) == (v > 0)) * x + ((x > 0) < (v > 0)) * 1.0,
+    "conditions reduced": lambda x: np.max(x > 0, axis=0) * 1.0 + np.min(x > 9, axis=0),
+    "integer powers": lambda i, x: i ** i.astype("i8") * 0 + 2 ** abs(i) + x,
+    "integer bounds": lambda i: np.clip(i, None, 1) + np.clip(i, 0, None) + np.clip(i, -9, 9),
+    "products of two dtypes": lambda x, i: np.matmul(x, i) + i @ x.T,
+    "mixed stacks": lambda x, i: (
+        np.stack([x[0], i, np.ones(3, "f4")]) + np.concatenate([i, x[1]])[0]
+    ),
+    "concatenated rows": lambda x: np.concatenate(x) + np.concatenate(x, axis=-1),
     "python helpers": lambda x: x * (np.ndim(x) + np.shape(x)[0] + np.size(x) + len(x) + x.ndim),
 }
 ARRAYS = {"x": X, "p": P, "v": V, "s": S, "i": I}

@@ -347,6 +347,16 @@ def test_the_value_is_numpys_and_the_derivative_the_difference_quotients(name):
         check_gradients(graph, arrays, floating, ids, "d")
 
 
+def test_python_rounds_a_tensor_as_numpy_does():
+    def loss(x, i):
+        return (round(x) * 2.0 + round(i)).sum()
+
+    arrays = {"x": ARRAYS["x"] * 3, "i": ARRAYS["i"]}
+    graph, _ = traced(loss, arrays)
+    value = NumpyEvaluator().evaluate(graph, arrays)["loss"]
+    np.testing.assert_allclose(value, (np.round(arrays["x"]) * 2.0 + arrays["i"]).sum())
+
+
 def test_every_function_that_is_known_has_a_row():
     assert set(UFUNC_ROWS) == set(UFUNCS)
     assert set(SCIPY_ROWS) == set(SPECIAL)
