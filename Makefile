@@ -40,7 +40,8 @@ test-all:  ## every test and every documentation example
 conformance:  ## operators only: values, derivatives, decompositions, completeness
 	$(RUN) pytest -q -n 2 tests/conformance
 
-docs:  ## the Python in the documents, links, the public names
+docs:  ## write the generated pages, check the Python in the documents, links, public names
+	$(BIN)/python docs/generate.py
 	$(RUN) pytest -q tests/docs
 
 coverage:  ## every test, with branch coverage
