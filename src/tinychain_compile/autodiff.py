@@ -71,7 +71,8 @@ class ReverseModeEngine:
             DisconnectedParameterError: A parameter does not reach the loss.
         """
         loss = forward.outputs[0].value
-        named = tuple(NamedValue(name, forward.input(name)) for name in parameters)
+        inputs = dict(forward.inputs)
+        named = tuple(NamedValue(name, inputs[name]) for name in parameters)
         builder = GraphBuilder(ids, Derived("derivative", "loss", None))
         seed = NamedValue(seed_label, builder.input(loss.type))
         guards: Mapping[type[Operator], Guard] = self._guards if nan_guard else {}
