@@ -216,7 +216,9 @@ class Tensor(Elementless):
 
     def lift(self, other: object) -> Self:
         """Return the operand as a tensor of this program: a tensor itself, else a literal."""
-        return cast(Self, other) if isinstance(other, Tensor) else self.literal(other)
+        if isinstance(other, Tensor):
+            return cast(Self, other)
+        return self.size_literal(other) if isinstance(other, Symbolic) else self.literal(other)
 
     # Arithmetic.
 

@@ -135,6 +135,9 @@ SYMBOLIC = {
     "spread": lambda x: np.std(x, axis=0) + np.var(x) + np.mean(x),
     "triangle": lambda x: np.tril(x @ x.T),
     "repeated": lambda x: np.repeat(x, 2, axis=0) + np.tile(x, (2, 1)),
+    "divided by its size": lambda x: np.sum(x, axis=0) / x.shape[0] + x.shape[0] * x[0],
+    "less one": lambda x: (x - np.mean(x, axis=0)) / (x.shape[0] - 1) - (1 - x.shape[0]) * x,
+    "halves": lambda x: np.reshape(x, (x.shape[0] * 3 // 3, 3)) * (x.size // 3),
     "products": lambda x: np.einsum("ij,kj->ik", x, x) + np.tensordot(x, x, ((1,), (1,))),
 }
 
@@ -196,6 +199,25 @@ def test_symbols_that_conflict_name_both_lines():
         )
     for part in ("x * 2.0", "y * 3.0", "left + right", "(n,)", "(m,)"):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x * (1.0 / x.shape[0]),
+        lambda x: x * (x.shape[0] / 2),
+        lambda x: x if x.shape[0] > 2 else x * 2,
+        lambda x: sum(x[i] for i in range(x.shape[0])),
+        lambda x: x * float(x.shape[0]),
+        lambda x: x * np.arange(x.shape[0])[:, None],
+        lambda x: x.reshape(x.shape[0] // 2, 6),
+    ],
+)
+def test_a_symbolic_size_as_a_number_says_what_to_write(use):
+    from tinychain_compile import CompilationError
+
+    with pytest.raises(CompilationError, match=r"np.sum\(x\) / x.shape|multiple of 2"):
+        symbolic(lambda x: use(x).sum())
 
 
 @pytest.mark.parametrize("make", [np.ones, np.zeros, np.full])

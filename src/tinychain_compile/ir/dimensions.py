@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from tinychain_compile.errors import ShapeMismatchError, SymbolicSizeError
 
@@ -46,15 +46,43 @@ class Symbolic:
         return total
 
     def __index__(self) -> NoReturn:
+        self._refuse("a symbolic size as a number")
+
+    def __float__(self) -> NoReturn:
+        self._refuse("a symbolic size as a number")
+
+    def __truediv__(self, other: object) -> Any:
+        return self._refuse_unless_tensor(f"{self} / {other!r}", other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._refuse_unless_tensor(f"{other!r} / {self}", other)
+
+    def __lt__(self, other: object) -> Any:
+        return self._refuse_unless_tensor(f"the order of {self} and {other!r}", other)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _refuse_unless_tensor(self, what: str, other: object) -> Any:
+        """Leave a tensor to its own operators, which know what a size is."""
+        if isinstance(other, (int, float, Symbolic)):
+            self._refuse(what)
+        return NotImplemented
+
+    def _refuse(self, what: str) -> NoReturn:
         raise SymbolicSizeError(
-            "a symbolic size as a number",
+            what,
             expected="a size that is known when compiling",
             got=f"{self}",
             hint="Use np.zeros_like(x), np.ones_like(x) or np.full_like(x, number) for an array of "
-            "a tensor's shape; a mean over the axis divides by the size already.",
+            "a tensor's shape. A tensor may be divided by a size: np.sum(x) / x.shape[0].",
         )
 
-    def __add__(self, other: Dimension) -> Dimension:
+    def __neg__(self) -> Dimension:
+        return self * -1
+
+    def __add__(self, other: object) -> Dimension:
+        if not isinstance(other, (int, Symbolic)):
+            return NotImplemented
         terms = dict(self.terms)
         for monomial, coefficient in _terms(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -62,7 +90,15 @@ class Symbolic:
 
     __radd__ = __add__
 
-    def __mul__(self, other: Dimension) -> Dimension:
+    def __sub__(self, other: Dimension) -> Dimension:
+        return self + other * -1
+
+    def __rsub__(self, other: Dimension) -> Dimension:
+        return self * -1 + other
+
+    def __mul__(self, other: object) -> Dimension:
+        if not isinstance(other, (int, Symbolic)):
+            return NotImplemented
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in _terms(other):
@@ -71,6 +107,12 @@ class Symbolic:
         return _simplest(terms)
 
     __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dimension) -> Dimension:
+        return exact_quotient(self, other)
+
+    def __rfloordiv__(self, other: Dimension) -> Dimension:
+        return exact_quotient(other, self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Symbolic) and self.terms == other.terms
