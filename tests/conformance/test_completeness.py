@@ -31,7 +31,7 @@ def test_operators_lists_every_class_and_each_once():
         if isinstance(value, type)
         and issubclass(value, operators.Operator)
         and value is not operators.Operator
-        and not value.__name__.startswith("_")
+        and "name" in vars(value)
     }
     assert set(OPERATORS) == defined
     assert len(set(OPERATORS)) == len(OPERATORS)

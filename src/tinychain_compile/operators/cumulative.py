@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators.bases import AlongAxis
 from tinychain_compile.operators.type_rules import numeric, one_axis
 
 
 @dataclass(frozen=True, slots=True)
-class CumSum(Operator):
+class CumSum(AlongAxis):
     """The sum of all elements up to each one, itself included: ``T[s] -> T[s]``.
 
     Args:
-        axis: The axis.
         reverse: Whether to start from the end.
     """
 
     name: ClassVar[str] = "cumsum"
-    axis: int
     reverse: bool = False
 
     def infer(self, x: TensorType) -> TensorType:
@@ -28,17 +26,11 @@ class CumSum(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class CumProd(Operator):
+class CumProd(CumSum):
     """The product of all elements up to each one, itself included: ``T[s] -> T[s]``.
 
     Args:
-        axis: The axis.
         reverse: Whether to start from the end.
     """
 
     name: ClassVar[str] = "cumprod"
-    axis: int
-    reverse: bool = False
-
-    def infer(self, x: TensorType) -> TensorType:
-        return numeric(self.name, one_axis(self.name, x, self.axis))

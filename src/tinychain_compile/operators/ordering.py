@@ -7,23 +7,19 @@ from typing import ClassVar
 
 from tinychain_compile.errors import ShapeMismatchError
 from tinychain_compile.ir.dtypes import I64
-from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators.bases import AlongAxis
 from tinychain_compile.operators.type_rules import not_empty, numeric, one_axis, reduced_shape
 
 
 @dataclass(frozen=True, slots=True)
-class ArgMax(Operator):
+class ArgMax(AlongAxis):
     """The position of the largest along an axis: ``T[s] -> i64[s without axis]``.
 
-    The first of several; that of the first NaN, if there is one.
-
-    Args:
-        axis: The axis, which may not be empty.
+    The first of several; that of the first NaN, if there is one. The axis may not be empty.
     """
 
     name: ClassVar[str] = "argmax"
-    axis: int
 
     def infer(self, x: TensorType) -> TensorType:
         shape = reduced_shape(self.name, x, (self.axis,), keepdims=False)
@@ -32,35 +28,24 @@ class ArgMax(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class ArgMin(Operator):
+class ArgMin(ArgMax):
     """The position of the smallest along an axis: ``T[s] -> i64[s without axis]``.
 
-    The first of several; that of the first NaN, if there is one.
-
-    Args:
-        axis: The axis, which may not be empty.
+    The first of several; that of the first NaN, if there is one. The axis may not be empty.
     """
 
     name: ClassVar[str] = "argmin"
-    axis: int
-
-    def infer(self, x: TensorType) -> TensorType:
-        shape = reduced_shape(self.name, x, (self.axis,), keepdims=False)
-        numeric(self.name, not_empty(self.name, x, (self.axis,)))
-        return TensorType.of(I64, shape)
 
 
 @dataclass(frozen=True, slots=True)
-class Sort(Operator):
+class Sort(AlongAxis):
     """The elements in order along an axis: ``T[s] -> T[s]``.
 
     Args:
-        axis: The axis.
         descending: Whether the largest comes first.
     """
 
     name: ClassVar[str] = "sort"
-    axis: int
     descending: bool = False
 
     def infer(self, x: TensorType) -> TensorType:
@@ -68,16 +53,14 @@ class Sort(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class ArgSort(Operator):
+class ArgSort(AlongAxis):
     """The positions that put an axis in order, equal elements as they stood: ``T[s] -> i64[s]``.
 
     Args:
-        axis: The axis.
         descending: Whether the largest comes first.
     """
 
     name: ClassVar[str] = "argsort"
-    axis: int
     descending: bool = False
 
     def infer(self, x: TensorType) -> TensorType:
@@ -85,16 +68,14 @@ class ArgSort(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class TopK(Operator):
+class TopK(AlongAxis):
     """The k largest along an axis, largest first: ``T[p.., d, q..] -> T[p.., k, q..]``.
 
     Args:
-        axis: The axis.
         k: How many.
     """
 
     name: ClassVar[str] = "top_k"
-    axis: int
     k: int
 
     def infer(self, x: TensorType) -> TensorType:

@@ -8,61 +8,45 @@ from typing import ClassVar
 from tinychain_compile.errors import ShapeMismatchError
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators.bases import AlongAxis, Reduction
 from tinychain_compile.operators.type_rules import (
     floating,
     integer,
     not_empty,
     one_axis,
-    reduced_shape,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Softmax(Operator):
-    """``exp(x) / sum(exp(x))`` over one axis: ``F[s] -> F[s]``.
-
-    Args:
-        axis: The axis that sums to one.
-    """
+class Softmax(AlongAxis):
+    """``exp(x) / sum(exp(x))`` over one axis: ``F[s] -> F[s]``."""
 
     name: ClassVar[str] = "softmax"
-    axis: int
 
     def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, one_axis(self.name, x, self.axis))
 
 
 @dataclass(frozen=True, slots=True)
-class LogSoftmax(Operator):
-    """``x - log(sum(exp(x)))`` over one axis: ``F[s] -> F[s]``.
-
-    Args:
-        axis: The axis that sums to one after ``exp``.
-    """
+class LogSoftmax(AlongAxis):
+    """``x - log(sum(exp(x)))`` over one axis: ``F[s] -> F[s]``."""
 
     name: ClassVar[str] = "log_softmax"
-    axis: int
 
     def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, one_axis(self.name, x, self.axis))
 
 
 @dataclass(frozen=True, slots=True)
-class LogSumExp(Operator):
-    """``log(sum(exp(x)))`` over axes: ``F[s] -> F[s without axes]``.
-
-    Args:
-        axes: The axes summed over, ascending, without repeats; none of them may be empty.
-        keepdims: Whether they stay, with size 1.
-    """
+class LogSumExp(Reduction):
+    """``log(sum(exp(x)))`` over axes, none of which may be empty: ``F[s] -> F[s without axes]``."""
 
     name: ClassVar[str] = "logsumexp"
-    axes: tuple[int, ...]
-    keepdims: bool = False
 
     def infer(self, x: TensorType) -> TensorType:
-        shape = reduced_shape(self.name, x, self.axes, self.keepdims)
-        return floating(self.name, not_empty(self.name, x, self.axes)).with_shape(shape)
+        reduced = self.reduced(floating(self.name, x))
+        not_empty(self.name, x, self.axes)
+        return reduced
 
 
 @dataclass(frozen=True, slots=True)
