@@ -1,0 +1,53 @@
+"""An MLP, a CNN and a transformer in twelve operators alone: what the whole operators give."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference import ReferenceContainer, ReferenceTrainer
+from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_compile import SGD
+
+WORKLOADS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "workloads.py"))
+SMALL = {
+    "W1": lambda: WORKLOADS["mlp"]("f64", 8, (20, 16, 16, 10)),
+    "W2": lambda: WORKLOADS["cnn"]("f64", 2, 8, (3, 4)),
+    "W3": lambda: WORKLOADS["gpt"]("f64", 1, 8, 2, 16, 2, 20),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_losses_and_parameters_agree_over_three_steps(name):
+    workload = SMALL[name]()
+    arrays = workload.arrays()
+    runs = []
+    for container, session in (
+        (NumpyContainer, NumpySession),
+        (ReferenceContainer, ReferenceTrainer),
+    ):
+        step = (
+            container()
+            .compiler()
+            .compile_training_step(
+                workload.loss,
+                inputs=workload.inputs,
+                parameters=workload.parameters,
+                optimizer=SGD(),
+            )
+        )
+        names = [row.name for row in step.parameters]
+        trained = session(step, {n: arrays[n] for n in names})
+        batch = {n: array for n, array in arrays.items() if n not in names}
+        losses = [trained.step(batch, learning_rate=0.05) for _ in range(3)]
+        if session is NumpySession:
+            losses = [outputs["loss"] for outputs in losses]
+        runs.append((losses, dict(trained.parameters)))
+    (losses, parameters), (other_losses, other_parameters) = runs
+    assert losses[2] < losses[0]
+    np.testing.assert_allclose(other_losses, losses, rtol=1e-12)
+    for parameter, array in parameters.items():
+        np.testing.assert_allclose(other_parameters[parameter], array, rtol=1e-10, atol=1e-12)
