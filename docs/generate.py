@@ -28,8 +28,8 @@ def operators_page() -> str:
         "# Operators",
         "<!-- Written by docs/generate.py from the classes, rules and decompositions. -->",
         f"There are {len(OPERATORS)}. **B** marks the basis of twelve in which every decomposition "
-        "ends, **L** the literals. `T` is any numeric dtype, `F` a floating one, `I` an integer one; "
-        "`g` is the cotangent of the output `y`. What is given where there is no derivative is in "
+        "ends, **L** the literals. `T` is any numeric dtype, `F` a floating one, `I` an integer "
+        "one; `g` is the cotangent of the output `y`. What is given where there is no derivative is in "
         "[derivatives.md](derivatives.md).",
     ]
     for family, members in families.items():
@@ -51,16 +51,16 @@ def derivatives_page() -> str:
     parts = [
         "# What is given where there is no derivative, or where others give NaN",
         "<!-- Written by docs/generate.py from the statements beside the rules. -->",
-        "A kink has one stated value, the same on every backend, whole or decomposed. Each row is a "
-        "test.",
+        "A kink has one stated value, the same on every backend, whole or decomposed. Each row is "
+        "a test.",
         table(["operator", "case", "here", "elsewhere"], rows),
         "## A zero cotangent annihilates",
         "Where the rule of an elementwise operator multiplies by a factor that can be infinite or "
         "NaN, a cotangent of 0 gives 0 whatever the factor, so a branch that is masked out cannot "
         "spoil a gradient. An infinite factor of a cotangent that is not 0 stays visible. Guarded "
         f"are the operands of {guarded}, but for factors that are finite literals or integers, and "
-        "cotangents that are the seed times literals. Products that sum (`matmul`, `einsum`, `conv`) "
-        "do not select. `CompileOptions(nan_guard=False)` leaves the guard out; "
+        "cotangents that are the seed times literals. Products that sum (`matmul`, `einsum`, "
+        "`conv`) do not select. `CompileOptions(nan_guard=False)` leaves the guard out; "
         "[record 25](design/decisions/0025-zero-cotangents-annihilate.md) says why it is there.",
     ]
     return "\n\n".join(parts) + "\n"

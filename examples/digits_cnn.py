@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def initial_model(seed: int) -> tuple[dict[str, Any], list[dict[str, Array]]]:
             "scale": np.ones(outputs, np.float32),
             "bias": np.zeros(outputs, np.float32),
         }
-        for inputs, outputs in zip(CHANNELS, CHANNELS[1:], strict=False)
+        for inputs, outputs in pairwise(CHANNELS)
     ]
     flat = CHANNELS[-1] * 2 * 2
     statistics = [

@@ -31,10 +31,11 @@ class FunctionTracer:
         value = _traced_value(call, result, loss, "loss")
         if value.type.shape != () or not value.type.is_floating:
             producer = value.producer
+            maker = f"made by {producer.operator.name}" if producer else "an input"
             raise LossOutputError(
                 "loss",
                 expected="a floating scalar",
-                got=f"{value.type}, {f'made by {producer.operator.name}' if producer else 'an input'}",
+                got=f"{value.type}, {maker}",
                 location=(producer.origin if producer else None) or definition_place(loss),
                 hint="Reduce it with np.mean(...) or np.sum(...)."
                 if value.type.is_floating

@@ -1,4 +1,4 @@
-"""The Array API namespace: the standard's names are there, or said not to be, with their meaning."""
+"""The Array API namespace: the standard's names are there, or it is said which are not."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ B = I > 1
 PROGRAMS = {
     "elementwise": lambda xp, x, p: (
         xp.acos(p) + xp.acosh(p + 1) + xp.asin(p) + xp.asinh(x) + xp.atan(x) + xp.atan2(x, p)
-        + xp.atanh(p * 0.5) + xp.ceil(x) + xp.clip(x, -0.5, 0.5) + xp.cos(x) + xp.cosh(x) + xp.exp(x)
-        + xp.expm1(x) + xp.floor(x) + xp.floor_divide(x, p) + xp.hypot(x, p) + xp.log(p)
+        + xp.atanh(p * 0.5) + xp.ceil(x) + xp.clip(x, -0.5, 0.5) + xp.cos(x) + xp.cosh(x)
+        + xp.exp(x) + xp.expm1(x) + xp.floor(x) + xp.floor_divide(x, p) + xp.hypot(x, p) + xp.log(p)
         + xp.log10(p) + xp.log1p(p) + xp.log2(p) + xp.logaddexp(x, p) + xp.maximum(x, p)
         + xp.minimum(x, p) + xp.multiply(x, p) + xp.negative(x) + xp.positive(x) + xp.pow(p, x)
         + xp.reciprocal(p) + xp.remainder(x, p) + xp.round(x) + xp.sign(x) + xp.sin(x) + xp.sinh(x)
@@ -121,8 +121,13 @@ PROGRAMS = {
     )
     + xp.astype(xp.all(x > -9, axis=0) & xp.any(x > 0, axis=0), xp.float64)
     + xp.astype(xp.count_nonzero(x > 0, axis=0), xp.float64)
-    + xp.astype(xp.logical_and(x > 0, p > 0.5) | xp.logical_or(x > 0, xp.logical_xor(x > 0, p > 1)), xp.float64)
-    + xp.astype(xp.equal(x, p) | xp.not_equal(x, p) | xp.signbit(x) | xp.greater_equal(x, p), xp.float64),
+    + xp.astype(
+        xp.logical_and(x > 0, p > 0.5) | xp.logical_or(x > 0, xp.logical_xor(x > 0, p > 1)),
+        xp.float64,
+    )
+    + xp.astype(
+        xp.equal(x, p) | xp.not_equal(x, p) | xp.signbit(x) | xp.greater_equal(x, p), xp.float64
+    ),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every NumPy function that is known: the value is NumPy's, the derivative the difference quotient's.
+"""Every NumPy function that is known: NumPy's value, and the difference quotient's derivative.
 
 A row is a function of arrays, written with the function it is about. ``x`` and ``v`` are any
 numbers, ``p`` positive ones, ``u`` from -1 to 1, ``s`` a stack, ``m`` square, ``c`` conditions,

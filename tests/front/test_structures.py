@@ -156,7 +156,7 @@ def test_a_failed_step_changes_no_buffer():
 
 
 def test_a_parameter_is_no_buffer():
-    with pytest.raises(LossOutputError, match="'w'.*optimizer"):
+    with pytest.raises(LossOutputError, match=r"'w'.*optimizer"):
         NumpyContainer().compiler().compile_training_step(
             lambda w: (w.sum(), {"w": w * 2}),
             inputs={"w": np.zeros(3)},
