@@ -29,8 +29,8 @@ def operators_page() -> str:
         "<!-- Written by docs/generate.py from the classes, rules and decompositions. -->",
         f"There are {len(OPERATORS)}. **B** marks the basis of twelve in which every decomposition "
         "ends, **L** the literals. `T` is any numeric dtype, `F` a floating one, `I` an integer "
-        "one; `g` is the cotangent of the output `y`. What is given where there is no derivative is in "
-        "[derivatives.md](derivatives.md).",
+        "one; `g` is the cotangent of the output `y`. What is given where there is no derivative "
+        "is in [derivatives.md](derivatives.md).",
     ]
     for family, members in families.items():
         module = inspect.getmodule(members[0])
