@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import reduce, wraps
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -37,33 +37,27 @@ class ArrayNamespace:
     __array_api_version__ = "2024.12"
     __name__ = __name__  # libraries ask a namespace for its name to know which it is
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name not in _OWN:
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        vars(self).update(members)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"the namespace of traced tensors is fixed: {name} cannot be set")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
             raise AttributeError(name)
-        made = _member(name)
-        setattr(self, name, made)
-        return made
+        if name in _DATA_DEPENDENT:
+            hint = "The shape of its result depends on elements; choose with where instead."
+        else:
+            near = get_close_matches(name, vars(self), n=3)
+            hint = f"It has {', '.join(near or sorted(vars(self)))}."
+        raise MissingFunctionError(f"the namespace of traced tensors has no {name!r}", hint=hint)
 
     def __dir__(self) -> list[str]:
-        return sorted({*namespace.__all__, *_NUMPY_AS_IT_IS, *_OWN})
+        return sorted(vars(self))
 
     def __repr__(self) -> str:
         return "<the Array API namespace of traced tensors>"
-
-
-def _member(name: str) -> Any:
-    if name in _OWN:
-        return _OWN[name]
-    if name in _NUMPY_AS_IT_IS:
-        return getattr(np, name)
-    if name in namespace.__all__:
-        return _either(name, getattr(namespace, name))
-    if name in _DATA_DEPENDENT:
-        hint = "The shape of its result depends on elements; choose with where instead."
-    else:
-        near = get_close_matches(name, dir(ARRAY_NAMESPACE), n=3)
-        hint = f"It has {', '.join(near or dir(ARRAY_NAMESPACE))}."
-    raise MissingFunctionError(f"the namespace of traced tensors has no {name!r}", hint=hint)
 
 
 def _either(name: str, on_tensors: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,4 +151,10 @@ _OWN: Mapping[str, Any] = {
     "linalg": SimpleNamespace(**{n: _either(n, getattr(namespace, n)) for n in _LINEAR_ALGEBRA}),
 }
 
-ARRAY_NAMESPACE = ArrayNamespace()
+ARRAY_NAMESPACE = ArrayNamespace(
+    {
+        **{name: _either(name, getattr(namespace, name)) for name in namespace.__all__},
+        **{name: getattr(np, name) for name in _NUMPY_AS_IT_IS},
+        **_OWN,
+    }
+)

@@ -169,6 +169,9 @@ def test_the_namespace_says_what_is_not_there():
     assert ARRAY_NAMESPACE.bool is np.bool_
     assert isinstance(ARRAY_NAMESPACE, ArrayNamespace)
     assert "traced tensors" in repr(ARRAY_NAMESPACE)
+    assert ARRAY_NAMESPACE.broadcast_shapes((2, 1), (3,)) == (2, 3)
+    with pytest.raises(AttributeError, match="fixed"):
+        ARRAY_NAMESPACE.sin = None
 
 
 def test_a_tensor_knows_its_namespace_and_device():

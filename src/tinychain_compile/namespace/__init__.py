@@ -118,7 +118,9 @@ from tinychain_compile.namespace.movement import (
     triu,
     unstack,
 )
-from tinychain_compile.namespace.operands import Operand, first_tensor, meet
+from tinychain_compile.namespace.operands import Operand as Operand
+from tinychain_compile.namespace.operands import first_tensor as first_tensor
+from tinychain_compile.namespace.operands import meet as meet
 from tinychain_compile.namespace.reductions import (
     all,
     any,
@@ -160,7 +162,6 @@ from tinychain_compile.namespace.special import (
 )
 
 __all__ = [
-    "Operand",
     "abs",
     "acos",
     "acosh",
@@ -208,7 +209,6 @@ __all__ = [
     "expand_dims",
     "expit",
     "expm1",
-    "first_tensor",
     "flip",
     "floor",
     "floor_divide",
@@ -244,7 +244,6 @@ __all__ = [
     "maximum",
     "mean",
     "median",
-    "meet",
     "meshgrid",
     "min",
     "minimum",
