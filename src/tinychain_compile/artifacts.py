@@ -79,6 +79,10 @@ class CompileOptions:
                 expected=f"one of {', '.join(map(repr, choices))}",
                 got=repr(self.on_disconnected),
             )
+        if self.nan_guard not in (True, False):
+            raise DeclarationError(
+                "option nan_guard", expected="True or False", got=repr(self.nan_guard)
+            )
 
 
 @dataclass(frozen=True, slots=True)

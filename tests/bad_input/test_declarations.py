@@ -187,6 +187,8 @@ def test_a_function_is_checked_like_a_loss():
 def test_an_unknown_policy_is_refused(choice):
     with pytest.raises(DeclarationError, match="'error', 'zero'"):
         CompileOptions(on_disconnected=choice)
+    with pytest.raises(DeclarationError, match="nan_guard"):
+        CompileOptions(nan_guard="yes")
 
 
 def test_zeros_can_be_asked_for_a_disconnected_parameter():

@@ -98,6 +98,7 @@ CASES = {
     "other names of a dtype": lambda i, x: (
         np.arange(3, dtype=np.longlong) @ i * x + np.ones((2, 3), ">f8") @ x.T.astype(float) @ x
     ),
+    "arrays of a tensor's shape": lambda x: x * np.ones(x.shape) + np.arange(x.shape[1]),
     "whole division": lambda x, i: x // 0.3 + 2.0 // (x + 9.0) + i // 2 + 7 // (i * i + 1),
     "remainders": lambda x, i: x % 0.3 + 2.0 % (x + 9.0) + i % 2 + 7 % (i * i + 1),
     "absolute": lambda x, i: abs(x) + abs(i) + abs(i > 0) * 1.0,
