@@ -9,10 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tinychain_compile.api import check_tier as check_tier
     from tinychain_compile.api import compile_function as compile_function
     from tinychain_compile.api import compile_training_step as compile_training_step
+    from tinychain_compile.api import explain_support as explain_support
     from tinychain_compile.api import lower_derivative_program as lower_derivative_program
     from tinychain_compile.api import lower_graph as lower_graph
+    from tinychain_compile.api import rank_next_handlers as rank_next_handlers
     from tinychain_compile.api import trace_parameter_update as trace_parameter_update
     from tinychain_compile.artifacts import BufferCompilation as BufferCompilation
     from tinychain_compile.artifacts import CompiledFunction as CompiledFunction
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from tinychain_compile.ir.printer import print_graph as print_graph
     from tinychain_compile.ir.types import TensorType as TensorType
     from tinychain_compile.ir.verifier import verify as verify
+    from tinychain_compile.ledgers import Ledger as Ledger
+    from tinychain_compile.ledgers import LedgerRow as LedgerRow
     from tinychain_compile.lowering.fusion import NO_FUSION as NO_FUSION
     from tinychain_compile.lowering.registry import (
         OperationHandlerRegistry as OperationHandlerRegistry,
@@ -57,11 +62,26 @@ if TYPE_CHECKING:
     from tinychain_compile.protocols import OperationContext as OperationContext
     from tinychain_compile.protocols import OperationHandler as OperationHandler
     from tinychain_compile.protocols import Optimizer as Optimizer
+    from tinychain_compile.reports import HandlerRank as HandlerRank
+    from tinychain_compile.reports import HandlerRanking as HandlerRanking
+    from tinychain_compile.reports import SupportReport as SupportReport
+    from tinychain_compile.reports import SupportRow as SupportRow
+    from tinychain_compile.reports import SupportStatus as SupportStatus
     from tinychain_compile.tensor import Tensor as Tensor
     from tinychain_compile.trees import flatten as flatten
     from tinychain_compile.trees import unflatten as unflatten
 
 _MODULE_BY_NAME = {
+    "check_tier": "api",
+    "explain_support": "api",
+    "rank_next_handlers": "api",
+    "SupportReport": "reports",
+    "SupportRow": "reports",
+    "SupportStatus": "reports",
+    "HandlerRank": "reports",
+    "HandlerRanking": "reports",
+    "Ledger": "ledgers",
+    "LedgerRow": "ledgers",
     "BindingError": "errors",
     "BufferCompilation": "artifacts",
     "CompilationError": "errors",

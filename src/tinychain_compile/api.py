@@ -15,10 +15,11 @@ from tinychain_compile.artifacts import (
     TracedUpdate,
 )
 from tinychain_compile.container import TrainingStepContainer, compiler_for
-from tinychain_compile.errors import InvalidOutputError, SeedShapeError
+from tinychain_compile.errors import BackendError, InvalidOutputError, SeedShapeError
 from tinychain_compile.ir.graph import Graph, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
+from tinychain_compile.operators import TIERS, Cast, Constant, Iota, Operator
 from tinychain_compile.protocols import (
     BindInput,
     FusionHook,
@@ -31,6 +32,7 @@ from tinychain_compile.protocols import (
     Pass,
     ProgramToLower,
 )
+from tinychain_compile.reports import HandlerRanking, SupportReport
 from tinychain_compile.tensor import Tensor
 
 Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
@@ -86,6 +88,70 @@ def compile_function(
     return compiler_for(handlers, fusion).compile_function(
         function, inputs=inputs, bind_input=bind_input, expansions=expansions
     )
+
+
+def explain_support(
+    loss: Callable[..., object],
+    *,
+    inputs: Mapping[str, InputSpec],
+    parameters: Sequence[str],
+    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer_inputs: OptimizerInputs = None,
+    container: TrainingStepContainer,
+    options: CompileOptions | None = None,
+) -> SupportReport:
+    """Return what a container's backend supports of a step, before any handler runs.
+
+    The report names every missing operator over all programs with lines and reasons, and what was
+    decomposed at what cost. It prints as a table.
+    """
+    return container.compiler().explain_support(
+        loss,
+        inputs=inputs,
+        parameters=parameters,
+        optimizer=optimizer,
+        optimizer_inputs=optimizer_inputs,
+        options=options,
+    )
+
+
+def rank_next_handlers(
+    loss: Callable[..., object],
+    *,
+    inputs: Mapping[str, InputSpec],
+    parameters: Sequence[str],
+    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer_inputs: OptimizerInputs = None,
+    container: TrainingStepContainer,
+    options: CompileOptions | None = None,
+) -> HandlerRanking:
+    """Return the handlers that a container's backend would gain most from, the best first."""
+    return container.compiler().rank_next_handlers(
+        loss,
+        inputs=inputs,
+        parameters=parameters,
+        optimizer=optimizer,
+        optimizer_inputs=optimizer_inputs,
+        options=options,
+    )
+
+
+def check_tier(handlers: HandlerRegistry, tier: str) -> None:
+    """Check that a registry has every operator of a tier, the literals and cast.
+
+    Raises:
+        BackendError: There is no such tier, or the registry lacks some of it; all are named.
+    """
+    if tier not in TIERS:
+        raise BackendError("tier", expected=f"one of {', '.join(TIERS)}", got=repr(tier))
+    wanted: tuple[type[Operator], ...] = (*TIERS[tier], Constant, Iota, Cast)
+    missing = [operator.name for operator in wanted if not handlers.has_handler(operator)]
+    if missing:
+        raise BackendError(
+            f"tier {tier!r}",
+            expected=f"handlers for its {len(TIERS[tier])} operators, the literals and cast",
+            got=f"none for {', '.join(missing)}",
+        )
 
 
 def trace_parameter_update(

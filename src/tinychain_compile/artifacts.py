@@ -16,6 +16,8 @@ from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.printer import fingerprint
 from tinychain_compile.ir.traversal import free_values
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.ledgers import Ledger, capture_ledger, constant_ledger
+from tinychain_compile.reports import SupportReport
 
 TargetValue: TypeAlias = Any
 """Whatever a handler returned: carried, never inspected, compared, hashed or iterated."""
@@ -66,10 +68,13 @@ class CompileOptions:
         on_disconnected: ``"error"`` names where a parameter's path breaks; ``"zero"`` gives zeros.
         nan_guard: Whether a zero cotangent annihilates a factor that is infinite or NaN, as in
             ``where(x > 0, log(x), 0)`` at 0; without it there is NaN, as elsewhere.
+        approximate_decompositions: Whether an operator without a handler may be decomposed into an
+            approximation, such as erf into polynomials; without it, it is reported as missing.
     """
 
     on_disconnected: OnDisconnected = "error"
     nan_guard: bool = True
+    approximate_decompositions: bool = True
 
     def __post_init__(self) -> None:
         choices = get_args(OnDisconnected)
@@ -79,10 +84,10 @@ class CompileOptions:
                 expected=f"one of {', '.join(map(repr, choices))}",
                 got=repr(self.on_disconnected),
             )
-        if self.nan_guard not in (True, False):
-            raise DeclarationError(
-                "option nan_guard", expected="True or False", got=repr(self.nan_guard)
-            )
+        for name in ("nan_guard", "approximate_decompositions"):
+            given: object = getattr(self, name)
+            if given not in (True, False):
+                raise DeclarationError(f"option {name}", expected="True or False", got=repr(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +388,7 @@ class CompiledTrainingStep:
         seed_value_ids: The id of the seed.
         parameters: One row each, in order.
         runtime_inputs: The scalars that updates read.
+        support: What of all programs the backend supports, and what was decomposed.
         symbol_sources: For each symbolic size, the input and the axis it can be read off.
         provenance: Where the record comes from.
     """
@@ -401,8 +407,21 @@ class CompiledTrainingStep:
     seed_value_ids: tuple[str, ...]
     parameters: tuple[ParameterCompilation, ...]
     runtime_inputs: tuple[RuntimeInput, ...]
+    support: SupportReport = field(repr=False)
     symbol_sources: Mapping[str, tuple[str, int]]
     provenance: StepProvenance
+
+    @property
+    def capture_ledger(self) -> Ledger:
+        """What is retained from the forward run, by line, type and bytes."""
+        return capture_ledger(self.lowered_forward_graph, self.forward_capture_value_ids)
+
+    @property
+    def constant_ledger(self) -> Ledger:
+        """What is written into the programs, by line, type and bytes; shared updates once."""
+        updates = {id(row.update): row.lowered_update_graph for row in self.parameters}
+        derivative = self.lowered_derivative_program.graph
+        return constant_ledger([self.lowered_forward_graph, derivative, *updates.values()])
 
     def parameter(self, name: str) -> ParameterCompilation:
         """Return the row of this name.

@@ -25,6 +25,7 @@ from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
+from tinychain_compile.operators import OPERATORS, StopGradient
 from tinychain_compile.protocols import (
     BindInput,
     CapturePlanner,
@@ -44,6 +45,14 @@ from tinychain_compile.protocols import (
     VJPEngine,
     pass_label,
 )
+from tinychain_compile.reports import HandlerRank, HandlerRanking, SupportReport
+from tinychain_compile.support import (
+    LegalizedProgram,
+    WithHandler,
+    decompositions_in,
+    size_of_programs,
+    support_report,
+)
 from tinychain_compile.tensor import Tensor
 
 CONTRACT_VERSION = "1"
@@ -55,6 +64,47 @@ class _Program(NamedTuple):
 
     graph: Graph
     to_lower: ProgramToLower
+
+
+class _Passes(NamedTuple):
+    """The caller's passes."""
+
+    forward: Sequence[Pass[Graph]] = ()
+    derivative: Sequence[Pass[DerivativeProgram]] = ()
+    update: Sequence[Pass[TracedUpdate]] = ()
+
+
+_NO_PASSES = _Passes()
+
+
+class _Prepared(NamedTuple):
+    """Everything before legalization."""
+
+    declaration: Declaration
+    parameter_types: Mapping[str, TensorType]
+    targets: Mapping[str | TensorType, LoweringTarget]
+    ids: IdSource
+    forward: Graph
+    derivative: DerivativeProgram
+    planned: DerivativeProgram
+    captures: DependencyAnalysis
+    selected: Graph
+    updates: Mapping[TensorType, TracedUpdate]
+
+
+class _Programs(NamedTuple):
+    """Every program, legal for its target."""
+
+    forward: _Program
+    derivative: DerivativeProgram
+    derivative_to_lower: ProgramToLower
+    updates: Mapping[TensorType, _Program]
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graphs, in the order of the programs."""
+        updates = (program.graph for program in self.updates.values())
+        return (self.forward.graph, self.derivative.graph, *updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +160,8 @@ class TrainingStepCompiler:
                 the update itself raises passes through.
         """
         options = options or CompileOptions()
-        declaration = self.declaration_checker.check(
+        passes = _Passes(forward_expansions, derivative_expansions, update_expansions)
+        prepared = self._prepared(
             loss,
             inputs=inputs,
             parameters=parameters,
@@ -118,72 +169,42 @@ class TrainingStepCompiler:
             optimizer_inputs=optimizer_inputs,
             bind_input=bind_input,
             seed_label=seed_label,
-            passes={
-                "forward": forward_expansions,
-                "derivative": derivative_expansions,
-                "update": update_expansions,
-            },
+            passes=passes,
+            options=options,
         )
-        forward_target = self.lowerer.open_target()
-        derivative_target = self.lowerer.open_target()
-        parameter_types = {name: declaration.inputs[name] for name in declaration.parameters}
-        update_targets = {
-            type: self.lowerer.open_target() for type in dict.fromkeys(parameter_types.values())
-        }
-        ids = fresh_ids()
-
-        forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
-        verify(forward)
-        _check_parameters_are_no_buffers(forward, declaration.parameters)
-        derivative = self.vjp_engine.derive(
-            forward,
-            declaration.parameters,
-            ids=ids,
-            seed_label=seed_label,
-            on_disconnected=options.on_disconnected,
-            nan_guard=options.nan_guard,
-        )
-        verify(derivative.graph)
-        planned = self.capture_planner.plan(derivative, ids)
-        if planned is not derivative:
-            verify(planned.graph)
-        captures = self.dependency_classifier.classify_derivative(planned)
-        selected = self.dependency_classifier.select_forward(forward, captures)
-        if selected is not forward:
-            verify(selected)
-        updates = {type: self._traced_update(type, declaration, ids) for type in update_targets}
-
-        forward_program = self._ready("forward", selected, forward_target, forward_expansions, ids)
-        legal_derivative, derivative_to_lower = self._ready_derivative(
-            planned, captures, derivative_target, derivative_expansions, ids
-        )
-        update_programs = {
-            type: self._ready_update(type, update, update_targets[type], update_expansions, ids)
-            for type, update in updates.items()
-        }
+        programs = self._programs(prepared, prepared.targets, passes, options)
+        support = self._support(prepared, programs)
         self.lowerer.check_support(
             [
-                forward_program.to_lower,
-                derivative_to_lower,
-                *(program.to_lower for program in update_programs.values()),
-            ]
+                programs.forward.to_lower,
+                programs.derivative_to_lower,
+                *(program.to_lower for program in programs.updates.values()),
+            ],
+            self.legalizer.why_kept,
         )
-        lowered_forward = self.lowerer.lower(forward_program.to_lower, bind_input)
-        lowered_derivative = self.lowerer.lower(derivative_to_lower, bind_input)
+        lowered_forward = self.lowerer.lower(programs.forward.to_lower, bind_input)
+        lowered_derivative = self.lowerer.lower(programs.derivative_to_lower, bind_input)
         lowered_updates = {
             type: self.lowerer.lower(program.to_lower, bind_input)
-            for type, program in update_programs.items()
+            for type, program in programs.updates.items()
         }
+
+        declaration, forward, derivative = (
+            prepared.declaration,
+            prepared.forward,
+            prepared.derivative,
+        )
+        legal_derivative, update_programs = programs.derivative, programs.updates
 
         value_ids, gradient_ids = forward.input_ids, legal_derivative.graph.output_ids
         named_outputs = [name for name, _ in forward.outputs]
-        output_ids = forward_program.graph.output_ids
+        output_ids = programs.forward.graph.output_ids
         auxiliary_ids = {name: output_ids[name] for name in named_outputs[1:]}
         own_ids = {output_ids[name] for name in named_outputs}
         return CompiledTrainingStep(
             source_forward_graph=forward,
             source_derivative_program=derivative,
-            lowered_forward_graph=forward_program.graph,
+            lowered_forward_graph=programs.forward.graph,
             lowered_derivative_program=legal_derivative,
             forward=lowered_forward,
             derivative=lowered_derivative,
@@ -204,15 +225,16 @@ class TrainingStepCompiler:
                     name=name,
                     value_id=value_ids[name],
                     gradient_value_id=gradient_ids[name],
-                    source_update_graph=updates[type].graph,
+                    source_update_graph=prepared.updates[type].graph,
                     lowered_update_graph=update_programs[type].graph,
                     update=lowered_updates[type],
                     update_input_value_ids=MappingProxyType(update_programs[type].graph.input_ids),
                     updated_parameter_value_id=lowered_updates[type].selected_outputs[0],
                 )
-                for name, type in parameter_types.items()
+                for name, type in prepared.parameter_types.items()
             ),
             runtime_inputs=declaration.optimizer_inputs,
+            support=support,
             symbol_sources=_symbol_sources(declaration.inputs),
             provenance=StepProvenance(
                 source=forward,
@@ -229,6 +251,79 @@ class TrainingStepCompiler:
                 optimizer_label=declaration.optimizer_label,
             ),
         )
+
+    def explain_support(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, InputSpec],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: OptimizerInputs = None,
+        options: CompileOptions | None = None,
+    ) -> SupportReport:
+        """Return what the backend supports of a step, without lowering anything.
+
+        Missing handlers do not stop it: all are in the report.
+        """
+        options = options or CompileOptions()
+        prepared = self._prepared(
+            loss,
+            inputs=inputs,
+            parameters=parameters,
+            optimizer=optimizer,
+            optimizer_inputs=optimizer_inputs,
+            bind_input=None,
+            seed_label="seed",
+            passes=_NO_PASSES,
+            options=options,
+        )
+        programs = self._programs(prepared, prepared.targets, _NO_PASSES, options)
+        return self._support(prepared, programs)
+
+    def rank_next_handlers(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, InputSpec],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: OptimizerInputs = None,
+        options: CompileOptions | None = None,
+    ) -> HandlerRanking:
+        """Return the handlers worth adding, by the operations and bytes that each would remove.
+
+        Everything is legalized again as if there were one more handler, for each operator that was
+        decomposed anywhere.
+        """
+        options = options or CompileOptions()
+        prepared = self._prepared(
+            loss,
+            inputs=inputs,
+            parameters=parameters,
+            optimizer=optimizer,
+            optimizer_inputs=optimizer_inputs,
+            bind_input=None,
+            seed_label="seed",
+            passes=_NO_PASSES,
+            options=options,
+        )
+        graphs = self._programs(prepared, prepared.targets, _NO_PASSES, options).graphs
+        names = set[str]().union(*map(decompositions_in, graphs))
+        count, size = size_of_programs(graphs)
+        rows: list[HandlerRank] = []
+        for operator in OPERATORS:
+            if operator.name in names and operator is not StopGradient:
+                better = {
+                    key: LoweringTarget(WithHandler(target.handlers, operator), target.fusion)
+                    for key, target in prepared.targets.items()
+                }
+                extended = self._programs(prepared, better, _NO_PASSES, options).graphs
+                fewer, smaller = size_of_programs(extended)
+                saved = None if size is None or smaller is None else size - smaller
+                rows.append(HandlerRank(operator, count - fewer, saved))
+        rows.sort(key=lambda row: (-row.operations_removed, -(row.bytes_removed or 0)))
+        return HandlerRanking(tuple(rows))
 
     def compile_function(
         self,
@@ -256,8 +351,8 @@ class TrainingStepCompiler:
         ids = fresh_ids()
         graph = self.tracer.trace_function(function, types, ids)
         verify(graph)
-        program = self._ready("function", graph, target, expansions, ids)
-        self.lowerer.check_support([program.to_lower])
+        program = self._ready("function", graph, target, expansions, ids, approximate=True)
+        self.lowerer.check_support([program.to_lower], self.legalizer.why_kept)
         return CompiledFunction(
             source_graph=graph,
             lowered_graph=program.graph,
@@ -265,6 +360,116 @@ class TrainingStepCompiler:
             input_value_ids=MappingProxyType(graph.input_ids),
             output_value_ids=MappingProxyType(program.graph.output_ids),
             symbol_sources=_symbol_sources(types),
+        )
+
+    def _prepared(
+        self,
+        loss: Callable[..., object],
+        *,
+        inputs: Mapping[str, InputSpec],
+        parameters: Sequence[str],
+        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer_inputs: OptimizerInputs,
+        bind_input: BindInput | None,
+        seed_label: str,
+        passes: _Passes,
+        options: CompileOptions,
+    ) -> _Prepared:
+        """Do all that comes before legalization."""
+        declaration = self.declaration_checker.check(
+            loss,
+            inputs=inputs,
+            parameters=parameters,
+            optimizer=optimizer,
+            optimizer_inputs=optimizer_inputs,
+            bind_input=bind_input,
+            seed_label=seed_label,
+            passes=passes._asdict(),
+        )
+        parameter_types = {name: declaration.inputs[name] for name in declaration.parameters}
+        keys: tuple[str | TensorType, ...] = (
+            "forward",
+            "derivative",
+            *dict.fromkeys(parameter_types.values()),
+        )
+        targets = {key: self.lowerer.open_target() for key in keys}
+        ids = fresh_ids()
+
+        forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
+        verify(forward)
+        _check_parameters_are_no_buffers(forward, declaration.parameters)
+        derivative = self.vjp_engine.derive(
+            forward,
+            declaration.parameters,
+            ids=ids,
+            seed_label=seed_label,
+            on_disconnected=options.on_disconnected,
+            nan_guard=options.nan_guard,
+        )
+        verify(derivative.graph)
+        planned = self.capture_planner.plan(derivative, ids)
+        if planned is not derivative:
+            verify(planned.graph)
+        captures = self.dependency_classifier.classify_derivative(planned)
+        selected = self.dependency_classifier.select_forward(forward, captures)
+        if selected is not forward:
+            verify(selected)
+        updates = {
+            type: self._traced_update(type, declaration, ids)
+            for type in dict.fromkeys(parameter_types.values())
+        }
+        return _Prepared(
+            declaration,
+            parameter_types,
+            targets,
+            ids,
+            forward,
+            derivative,
+            planned,
+            captures,
+            selected,
+            updates,
+        )
+
+    def _programs(
+        self,
+        prepared: _Prepared,
+        targets: Mapping[str | TensorType, LoweringTarget],
+        passes: _Passes,
+        options: CompileOptions,
+    ) -> _Programs:
+        """Legalize every program for its target, and run the caller's passes."""
+        ids, approximate = prepared.ids, options.approximate_decompositions
+        forward = self._ready(
+            "forward", prepared.selected, targets["forward"], passes.forward, ids, approximate
+        )
+        derivative, derivative_to_lower = self._ready_derivative(
+            prepared.planned,
+            prepared.captures,
+            targets["derivative"],
+            passes.derivative,
+            ids,
+            approximate,
+        )
+        updates = {
+            type: self._ready_update(type, update, targets[type], passes.update, ids, approximate)
+            for type, update in prepared.updates.items()
+        }
+        return _Programs(forward, derivative, derivative_to_lower, updates)
+
+    def _support(self, prepared: _Prepared, programs: _Programs) -> SupportReport:
+        """Return what became of every operator of every program."""
+        sources = [prepared.selected, prepared.planned.graph]
+        sources += [update.graph for update in prepared.updates.values()]
+        names = ["forward", "derivative", *(f"update of {type}" for type in prepared.updates)]
+        return support_report(
+            [
+                LegalizedProgram(name, source, legal, target.handlers)
+                for name, source, legal, target in zip(
+                    names, sources, programs.graphs, prepared.targets.values(), strict=True
+                )
+            ],
+            self.legalizer.why_kept,
         )
 
     def _traced_update(
@@ -292,9 +497,10 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[Graph]],
         ids: IdSource,
+        approximate: bool,
     ) -> _Program:
         """Legalize a graph for its target, run the caller's passes, and analyse it."""
-        legal = self._legalized(graph, target, ids)
+        legal = self._legalized(graph, target, ids, approximate)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
         analysis = self.dependency_classifier.classify(legal, _once(legal))
         return _Program(legal, ProgramToLower(name, analysis, target))
@@ -306,9 +512,10 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[DerivativeProgram]],
         ids: IdSource,
+        approximate: bool,
     ) -> tuple[DerivativeProgram, ProgramToLower]:
         """Do the same for the derivative, whose analysis holds for as long as nothing changes."""
-        graph = self._legalized(program.graph, target, ids)
+        graph = self._legalized(program.graph, target, ids, approximate)
         legal = program if graph is program.graph else program.with_graph(graph)
         legal = self.pass_runner.run_derivative(legal, passes)
         if legal is not program:
@@ -322,15 +529,18 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[TracedUpdate]],
         ids: IdSource,
+        approximate: bool,
     ) -> _Program:
         """Do the same for an update."""
-        legal = TracedUpdate(self._legalized(update.graph, target, ids))
+        legal = TracedUpdate(self._legalized(update.graph, target, ids, approximate))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)
         return _Program(graph, ProgramToLower(f"update of {type}", analysis, target))
 
-    def _legalized(self, graph: Graph, target: LoweringTarget, ids: IdSource) -> Graph:
-        legal = self.legalizer.legalize(graph, target.handlers, ids)
+    def _legalized(
+        self, graph: Graph, target: LoweringTarget, ids: IdSource, approximate: bool
+    ) -> Graph:
+        legal = self.legalizer.legalize(graph, target.handlers, ids, approximate=approximate)
         if legal is not graph:
             verify(legal)
         return legal

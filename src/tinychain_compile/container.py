@@ -17,7 +17,7 @@ from dependency_injector import containers, providers
 from tinychain_compile.autodiff import ReverseModeEngine
 from tinychain_compile.compiler import TrainingStepCompiler
 from tinychain_compile.declaration import StrictDeclarationChecker
-from tinychain_compile.decompositions import DECOMPOSITIONS
+from tinychain_compile.decompositions import APPROXIMATE, DECOMPOSITIONS, UNDECOMPOSED
 from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import BackendError
 from tinychain_compile.lowering.fusion import NO_FUSION
@@ -105,7 +105,10 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     )
     optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Factory(UpdateTracer)
     legalizer: providers.Provider[Legalizer] = providers.Factory(
-        DecomposingLegalizer, decompositions=providers.Object(DECOMPOSITIONS)
+        DecomposingLegalizer,
+        decompositions=providers.Object(DECOMPOSITIONS),
+        undecomposed=providers.Object(UNDECOMPOSED),
+        approximate=providers.Object(frozenset(APPROXIMATE)),
     )
     pass_runner: providers.Provider[PassRunner] = providers.Factory(CheckedPassRunner)
     lowerer: providers.Provider[Lowerer] = providers.Factory(

@@ -96,7 +96,11 @@ class OperationContext(NamedTuple):
 
 
 class OperationHandler(Protocol):
-    """Says what one operator becomes on the target."""
+    """Says what one operator becomes on the target.
+
+    A handler that cannot take every operation of its class also has ``supports(operation)``, which
+    returns ``True`` or the reason why not; what it cannot take is decomposed.
+    """
 
     @property
     def operator_type(self) -> type[Operator]:
@@ -351,10 +355,16 @@ class OptimizerTracer(Protocol):
 
 
 class Legalizer(Protocol):
-    """Replaces what a backend lacks by decompositions."""
+    """Rewrites a graph into operations that one program's registry supports."""
 
-    def legalize(self, graph: Graph, handlers: HandlerRegistry, ids: IdSource) -> Graph:
-        """Return a graph of operations that the registry has, where decompositions reach."""
+    def legalize(
+        self, graph: Graph, handlers: HandlerRegistry, ids: IdSource, *, approximate: bool = True
+    ) -> Graph:
+        """Return the graph, decomposed where needed; the same object if nothing was."""
+        ...
+
+    def why_kept(self, operation: Operation) -> str:
+        """Return why an operation that is not supported was not decomposed."""
         ...
 
 
@@ -411,7 +421,11 @@ class Lowerer(Protocol):
         """Ask the backend for the registry and the hook of one program."""
         ...
 
-    def check_support(self, programs: Sequence[ProgramToLower]) -> None:
+    def check_support(
+        self,
+        programs: Sequence[ProgramToLower],
+        why_kept: Callable[[Operation], str] | None = None,
+    ) -> None:
         """Raise one error naming every operator that some program's registry lacks."""
         ...
 

@@ -36,7 +36,9 @@ def test_an_operator_missing_in_the_update_alone_stops_the_forward_program_too()
 
     registry = RecordingRegistry(set(BASIS + LITERALS) - {Exp})
     types = {"x": TensorType("f64", (3,)), "w": TensorType("f64", (3,))}
-    with pytest.raises(UnsupportedOperatorError, match=r"exp:\s+update of f64\[3\]") as caught:
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"exp: there is no handler.*\n\s+update of f64\[3\]"
+    ) as caught:
         compile_training_step(
             loss, inputs=types, parameters=["w"], optimizer=update, handlers=registry
         )

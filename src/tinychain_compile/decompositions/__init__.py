@@ -34,6 +34,7 @@ from tinychain_compile.decompositions import (
     statistics,
     trigonometric,
 )
+from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.protocols import Decomposition
 
@@ -65,6 +66,16 @@ DECOMPOSITIONS: Mapping[type[Operator], Decomposition] = MappingProxyType(
     }
 )
 """The decomposition of every operator outside the basis, literals and cast."""
+
+APPROXIMATE: Mapping[type[Operator], Approximation] = MappingProxyType(
+    {
+        **arithmetic.APPROXIMATE,
+        **exponential.APPROXIMATE,
+        **trigonometric.APPROXIMATE,
+        **special.APPROXIMATE,
+    }
+)
+"""How far a decomposition may be off, for each that is not exact to rounding."""
 
 UNDECOMPOSED: Mapping[type[Operator], str] = MappingProxyType(random.UNDECOMPOSED)
 """Why an operator outside the basis has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tinychain_compile import namespace as xp
+from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Abs, IntegerPow, Neg, Pow, Sign, Sub
 from tinychain_compile.protocols import Decomposition
@@ -75,4 +76,8 @@ DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
     Abs: abs,
     Sign: sign,
     Pow: pow,
+}
+
+APPROXIMATE: dict[type[Operator], Approximation] = {
+    Pow: Approximation(64, "where abs(exponent * log(base)) is at most 64; it grows with that"),
 }

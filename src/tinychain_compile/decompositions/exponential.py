@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import abs, exp, expm1, log, sqrt, where
 from tinychain_compile.operators import Expm1, Log1p, Rsqrt, Sigmoid, Sqrt, Tanh
@@ -75,4 +76,9 @@ DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
     Log1p: log1p,
     Tanh: tanh,
     Sigmoid: sigmoid,
+}
+
+APPROXIMATE: dict[type[Operator], Approximation] = {
+    Sqrt: Approximation(2, "everywhere"),
+    Rsqrt: Approximation(4, "everywhere"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tinychain_compile import approximations
 from tinychain_compile import namespace as xp
+from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Erf
 from tinychain_compile.protocols import Decomposition
@@ -17,3 +18,7 @@ def erf(op: Erf, x: Tensor) -> Tensor:
 
 
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Erf: erf}
+
+APPROXIMATE: dict[type[Operator], Approximation] = {
+    Erf: Approximation(4, "everywhere"),
+}

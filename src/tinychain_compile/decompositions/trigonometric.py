@@ -10,6 +10,7 @@ from math import factorial, pi
 
 from tinychain_compile import approximations
 from tinychain_compile import namespace as xp
+from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.dtypes import F64
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Atan2, Cos, Sin
@@ -70,3 +71,9 @@ def atan2(op: Atan2, y: Tensor, x: Tensor) -> Tensor:
 
 
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Sin: sin, Cos: cos, Atan2: atan2}
+
+APPROXIMATE: dict[type[Operator], Approximation] = {
+    Sin: Approximation(4, "of the largest value, up to 1e5 radians in f64 and 1e3 in f32"),
+    Cos: Approximation(4, "of the largest value, up to 1e5 radians in f64 and 1e3 in f32"),
+    Atan2: Approximation(4, "everywhere; -0 counts as 0"),
+}

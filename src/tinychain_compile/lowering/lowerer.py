@@ -11,6 +11,7 @@ from tinychain_compile.artifacts import (
     TargetValue,
     ValueDependency,
 )
+from tinychain_compile.capability import why_unsupported
 from tinychain_compile.errors import (
     CompilationError,
     HandlerContractError,
@@ -63,21 +64,31 @@ class ProgramLowerer:
         check_lookahead(target.fusion)
         return target
 
-    def check_support(self, programs: Sequence[ProgramToLower]) -> None:
+    def check_support(
+        self,
+        programs: Sequence[ProgramToLower],
+        why_kept: Callable[[Operation], str] | None = None,
+    ) -> None:
         """Check every operation of every program; fusion plays no part.
 
+        Args:
+            programs: All programs of a step.
+            why_kept: Says why an operation was not decomposed either.
+
         Raises:
-            UnsupportedOperatorError: Naming each missing operator, its programs and lines.
+            UnsupportedOperatorError: Naming each missing operator, why, its programs and lines.
         """
         missing: dict[str, dict[str, None]] = {}
         for program in programs:
-            handlers = program.target.handlers
             for operation in program.analysis.schedule:
-                if not handlers.has_handler(operation.operator):
+                reason = why_unsupported(program.target.handlers, operation)
+                if reason is not None:
+                    also = f", and {why_kept(operation)}" if why_kept else ""
                     use = f"{program.name}, at {operation.origin}"
-                    missing.setdefault(operation.operator.name, {})[use] = None
+                    key = f"{operation.operator.name}: {reason}{also}"
+                    missing.setdefault(key, {})[use] = None
         if missing:
-            lines = [f"    {name}:\n{_indented(uses)}" for name, uses in missing.items()]
+            lines = [f"    {name}\n{_indented(uses)}" for name, uses in missing.items()]
             raise UnsupportedOperatorError(
                 "the backend",
                 expected="a handler for every operator, or for those it decomposes to",

@@ -7,18 +7,25 @@ from typing import TypeAlias, TypeVar, cast
 
 from tinychain_compile.artifacts import TargetValue
 from tinychain_compile.errors import HandlerContractError
+from tinychain_compile.ir.graph import Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.protocols import OperationContext, OperationHandler
 
 LowerFunction: TypeAlias = Callable[[OperationContext], TargetValue]
+Supports: TypeAlias = Callable[[Operation], "bool | str"]
+"""Returns ``True`` for an operation that a handler can take, else the reason why not."""
+
 Decorated = TypeVar("Decorated")
 
 
 class FunctionHandler:
     """A handler made from a plain function."""
 
-    def __init__(self, operator_type: type[Operator], lower: LowerFunction) -> None:
+    def __init__(
+        self, operator_type: type[Operator], lower: LowerFunction, supports: Supports | None = None
+    ) -> None:
         self.operator_type = operator_type
+        self.supports = supports
         self._lower = lower
 
     def lower(self, context: OperationContext) -> TargetValue:
@@ -70,10 +77,13 @@ class OperationHandlerRegistry:
             )
         self._handlers[kind] = handler
 
-    def handler(self, operator_type: type[Operator]) -> Callable[[Decorated], Decorated]:
+    def handler(
+        self, operator_type: type[Operator], *, supports: Supports | None = None
+    ) -> Callable[[Decorated], Decorated]:
         """Return a decorator that registers a class (made without arguments) or a function.
 
-        A class has ``lower(context)``; a function is it.
+        A class has ``lower(context)``, and ``supports(operation)`` if it cannot take every
+        operation; a function is the former, and ``supports`` is given here.
         """
 
         def decorate(decorated: Decorated) -> Decorated:
@@ -87,9 +97,10 @@ class OperationHandlerRegistry:
                         expected=f"a method lower(context), for {operator_type.__name__}",
                         got=f"operator_type {own!r}" if lower else "none",
                     )
+                own_supports = cast(Supports | None, getattr(made, "supports", supports))
             else:
-                lower = cast(LowerFunction, decorated)
-            self.register(FunctionHandler(operator_type, lower))
+                lower, own_supports = cast(LowerFunction, decorated), supports
+            self.register(FunctionHandler(operator_type, lower, own_supports))
             return decorated
 
         return decorate

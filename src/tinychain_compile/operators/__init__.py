@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators.activation import Elu, Gelu, LeakyRelu, Relu, Silu, Softplus
 from tinychain_compile.operators.arithmetic import (
@@ -70,6 +73,21 @@ BASIS: tuple[type[Operator], ...] = (
     BroadcastTo,
 )
 """The twelve operators in which every decomposition ends."""
+
+CORE: tuple[type[Operator], ...] = (*BASIS, Slice, Pad, MatMul, Gather, ScatterAdd)
+"""The seventeen with which most models no longer grow when they are decomposed."""
+
+VISION: tuple[type[Operator], ...] = (
+    *CORE,
+    Sqrt,
+    Tanh,
+    Maximum,
+    Conv,
+    Reverse,
+    WindowMax,
+    WindowMaxGradient,
+)
+"""The twenty-four with which convolutional networks do not either."""
 
 LITERALS: tuple[type[Operator], ...] = (Constant, Iota, DimensionSize)
 """What every backend must bring in some way of its own, beside the twelve."""
@@ -154,10 +172,26 @@ OPERATORS: tuple[type[Operator], ...] = (
 )
 """Every operator there is."""
 
+FULL: tuple[type[Operator], ...] = tuple(
+    operator
+    for operator in OPERATORS
+    if operator not in LITERALS and operator not in (Cast, StopGradient)
+)
+"""Every operator that a handler can take, beside the literals and cast."""
+
+TIERS: Mapping[str, tuple[type[Operator], ...]] = MappingProxyType(
+    {"basis": BASIS, "core": CORE, "vision": VISION, "full": FULL}
+)
+"""Sets of operators by name, each within the next, that a backend can claim."""
+
 __all__ = [
     "BASIS",
+    "CORE",
+    "FULL",
     "LITERALS",
     "OPERATORS",
+    "TIERS",
+    "VISION",
     "Abs",
     "Add",
     "And",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tinychain_compile.artifacts import DerivativeProgram
 from tinychain_compile.ir.graph import IdSource, Operation, Value
-from tinychain_compile.operators import StopGradient
+from tinychain_compile.operators import Slice, StopGradient
 
 
 class MovementPlanner:
@@ -42,12 +42,17 @@ def _remake(
         value not in kept
         and value not in copies
         and (operation := value.producer) is not None
-        and (operation.operator.is_movement or operation.operator.is_literal)
+        and (
+            operation.operator.is_movement
+            or operation.operator.is_literal
+            or isinstance(operation.operator, Slice)
+        )
     ):
         chain.append(operation)
         if not operation.inputs:
             break
         (value,) = operation.inputs
+    _cut_at_slices(chain)
     for operation in reversed(chain):
         inputs = tuple(copies.get(value, value) for value in operation.inputs)
         if isinstance(operation.operator, StopGradient):
@@ -56,6 +61,25 @@ def _remake(
         copy = Operation(operation.operator, inputs, next(ids), operation.origin)
         copies[operation.output] = copy.output
         remade.append(copy)
+
+
+def _cut_at_slices(chain: list[Operation]) -> None:
+    """Drop a slice and what is before it, unless it is of a literal: a part is smaller to keep."""
+    for place, operation in enumerate(chain):
+        if isinstance(operation.operator, Slice):
+            if not _is_of_literal(operation):
+                del chain[place:]
+            return
+
+
+def _is_of_literal(operation: Operation) -> bool:
+    """Return whether an operation, through slices and movement alone, reads a literal."""
+    while operation.operator.is_movement or isinstance(operation.operator, Slice):
+        (value,) = operation.inputs
+        if value.producer is None:
+            return False
+        operation = value.producer
+    return operation.operator.is_literal
 
 
 def _reconnected(operation: Operation, copies: dict[Value, Value]) -> Operation:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from tinychain_compile.capability import why_unsupported
 from tinychain_compile.ir.graph import Graph, IdSource, Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.passes.rewriting import rewrite
@@ -11,23 +12,46 @@ from tinychain_compile.protocols import Decomposition, HandlerRegistry
 
 
 class DecomposingLegalizer:
-    """Leaves whole what the registry has, decomposes the rest as far as there are decompositions.
+    """Leaves whole what the registry supports, decomposes the rest as far as it can.
 
-    What is left without a handler is reported by the support check, not here.
+    What is left without support is reported by the support check, not here.
 
     Args:
         decompositions: The decomposition of each operator class that has one.
+        undecomposed: Why an operator class has none, where there is more to say.
+        approximate: The classes whose decomposition is not exact to rounding.
     """
 
-    def __init__(self, decompositions: Mapping[type[Operator], Decomposition]) -> None:
+    def __init__(
+        self,
+        decompositions: Mapping[type[Operator], Decomposition],
+        undecomposed: Mapping[type[Operator], str] | None = None,
+        approximate: Collection[type[Operator]] = (),
+    ) -> None:
         self._decompositions = decompositions
+        self._undecomposed = undecomposed or {}
+        self._approximate = approximate
 
-    def legalize(self, graph: Graph, handlers: HandlerRegistry, ids: IdSource) -> Graph:
-        """Return the graph in operators the registry has; the same object if it has them all."""
+    def legalize(
+        self, graph: Graph, handlers: HandlerRegistry, ids: IdSource, *, approximate: bool = True
+    ) -> Graph:
+        """Return the graph in what the registry supports; the same object if it supports all."""
 
         def rule_for(operation: Operation) -> Decomposition | None:
-            if handlers.has_handler(operation.operator):
+            if why_unsupported(handlers, operation) is None:
                 return None
-            return self._decompositions.get(type(operation.operator))
+            kind = type(operation.operator)
+            if kind in self._approximate and not approximate:
+                return None
+            return self._decompositions.get(kind)
 
         return rewrite(graph, rule_for, ids, how="decomposition")
+
+    def why_kept(self, operation: Operation) -> str:
+        """Return why an operation that is not supported was not decomposed."""
+        kind = type(operation.operator)
+        if kind in self._undecomposed:
+            return self._undecomposed[kind]
+        if kind in self._decompositions:
+            return "its decomposition is approximate, and the options refuse that"
+        return "it has no decomposition: every backend brings it"
