@@ -17,7 +17,7 @@ from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
 from tinychain_compile import SGD, CompileOptions, compile_training_step
-from tinychain_compile.operators import Annihilate
+from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast
 from tinychain_compile.testing import RecordingRegistry
 
 
@@ -43,11 +43,49 @@ def measure(workload: Workload) -> dict[str, Any]:
     return row
 
 
+def operations_at(workload: Workload, tier: str) -> int:
+    """Return the operations of all programs for a backend that has a tier."""
+    registry = RecordingRegistry([*TIERS[tier], *LITERALS, Cast])
+    step = compile_training_step(
+        workload.loss,
+        inputs=workload.inputs,
+        parameters=workload.parameters,
+        optimizer=SGD(),
+        handlers=registry,
+    )
+    updates = {id(row.update): row.lowered_update_graph for row in step.parameters}
+    graphs = (step.lowered_forward_graph, step.lowered_derivative_program.graph, *updates.values())
+    return sum(len(graph.operations) for graph in graphs)
+
+
+def print_tiers() -> None:
+    """Print the operations of each workload at each tier, small and whole."""
+    workloads = (
+        mlp(batch=8),
+        cnn(batch=2, size=8, channels=(3, 4)),
+        gpt(batch=1, length=8, layers=2, width=16, heads=2, vocabulary=20),
+        mlp(),
+        cnn(),
+        gpt(),
+    )
+    table = Table(title="Operations at each tier")
+    for title in ("workload", *TIERS):
+        table.add_column(title, justify="left" if title == "workload" else "right")
+    for workload in workloads:
+        counts = (f"{operations_at(workload, tier):,}" for tier in TIERS)
+        table.add_row(f"{workload.name}: {workload.description}", *counts)
+    Console().print(table)
+
+
 def main() -> None:
     """Count and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tiers", action="store_true", help="count at each tier instead")
     parser.add_argument("--json", action="store_true", help="print a list of rows as JSON")
     arguments = parser.parse_args()
+    if arguments.tiers:
+        print_tiers()
+        return
     rows = [measure(make()) for make in (mlp, cnn, gpt)]
     if arguments.json:
         print(json.dumps(rows, indent=1))
