@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tinychain_compile.api import check_fusion as check_fusion
     from tinychain_compile.api import check_tier as check_tier
     from tinychain_compile.api import compile_function as compile_function
     from tinychain_compile.api import compile_training_step as compile_training_step
@@ -46,9 +47,16 @@ if TYPE_CHECKING:
     from tinychain_compile.ledgers import Ledger as Ledger
     from tinychain_compile.ledgers import LedgerRow as LedgerRow
     from tinychain_compile.lowering.fusion import NO_FUSION as NO_FUSION
+    from tinychain_compile.lowering.patterns import Pattern as Pattern
+    from tinychain_compile.lowering.patterns import PatternHook as PatternHook
+    from tinychain_compile.lowering.patterns import pattern as pattern
+    from tinychain_compile.lowering.ready_hooks import BroadcastFoldingHook as BroadcastFoldingHook
+    from tinychain_compile.lowering.ready_hooks import ElementwiseChainHook as ElementwiseChainHook
+    from tinychain_compile.lowering.regions import Region as Region
     from tinychain_compile.lowering.registry import (
         OperationHandlerRegistry as OperationHandlerRegistry,
     )
+    from tinychain_compile.merging import merge_step as merge_step
     from tinychain_compile.optimizers.sgd import SGD as SGD
     from tinychain_compile.passes.rewriting import rewrite as rewrite
     from tinychain_compile.protocols import Declined as Declined
@@ -62,6 +70,8 @@ if TYPE_CHECKING:
     from tinychain_compile.protocols import OperationContext as OperationContext
     from tinychain_compile.protocols import OperationHandler as OperationHandler
     from tinychain_compile.protocols import Optimizer as Optimizer
+    from tinychain_compile.reports import ClaimRow as ClaimRow
+    from tinychain_compile.reports import FusionProof as FusionProof
     from tinychain_compile.reports import HandlerRank as HandlerRank
     from tinychain_compile.reports import HandlerRanking as HandlerRanking
     from tinychain_compile.reports import SupportReport as SupportReport
@@ -72,6 +82,16 @@ if TYPE_CHECKING:
     from tinychain_compile.trees import unflatten as unflatten
 
 _MODULE_BY_NAME = {
+    "merge_step": "merging",
+    "check_fusion": "api",
+    "FusionProof": "reports",
+    "ClaimRow": "reports",
+    "PatternHook": "lowering.patterns",
+    "pattern": "lowering.patterns",
+    "Pattern": "lowering.patterns",
+    "ElementwiseChainHook": "lowering.ready_hooks",
+    "BroadcastFoldingHook": "lowering.ready_hooks",
+    "Region": "lowering.regions",
     "check_tier": "api",
     "explain_support": "api",
     "rank_next_handlers": "api",

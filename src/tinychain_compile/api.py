@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from tinychain_compile.artifacts import (
     CompiledFunction,
@@ -32,8 +34,9 @@ from tinychain_compile.protocols import (
     Pass,
     ProgramToLower,
 )
-from tinychain_compile.reports import HandlerRanking, SupportReport
+from tinychain_compile.reports import ClaimRow, FusionProof, HandlerRanking, SupportReport
 from tinychain_compile.tensor import Tensor
+from tinychain_compile.trees import flatten
 
 Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
 """A registry that serves every program, or a function that makes one for each."""
@@ -134,6 +137,95 @@ def rank_next_handlers(
         optimizer_inputs=optimizer_inputs,
         options=options,
     )
+
+
+def check_fusion(
+    fusion: FusionHook,
+    loss: Callable[..., object],
+    *,
+    inputs: Mapping[str, Any],
+    parameters: Sequence[str],
+    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer_inputs: Mapping[str, float],
+    handlers: Handlers,
+    run: Callable[[LoweredProgram, Mapping[str, Any]], Mapping[str, Any]],
+    tolerance: float = 1e-6,
+) -> FusionProof:
+    """Compile a step with a fusion hook and without, run both, and compare every result.
+
+    Args:
+        fusion: The hook to prove.
+        loss: A loss that holds what the hook is meant to take.
+        inputs: An array for each input, nested or by name, parameters included.
+        parameters: The names to differentiate by.
+        optimizer: Gives each new parameter.
+        optimizer_inputs: The value of each runtime scalar.
+        handlers: The backend's.
+        run: Runs a lowered program: from arrays by id, of all that it reads, to its outputs by id.
+        tolerance: The largest difference allowed, relative to the largest element of a result.
+    """
+    leaves = flatten(inputs)
+    steps = [
+        compile_training_step(
+            loss,
+            inputs=leaves,
+            parameters=parameters,
+            optimizer=optimizer,
+            optimizer_inputs=list(optimizer_inputs),
+            handlers=handlers,
+            fusion=hook,
+        )
+        for hook in (fusion, None)
+    ]
+    fused, plain = (_results(step, leaves, optimizer_inputs, run) for step in steps)
+    worst = max(_difference(fused[name], plain[name]) for name in plain)
+    return FusionProof(tuple(_claims(steps[0])), worst, tolerance)
+
+
+def _results(
+    step: CompiledTrainingStep,
+    leaves: Mapping[str, Any],
+    scalars: Mapping[str, float],
+    run: Callable[[LoweredProgram, Mapping[str, Any]], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return the loss, auxiliary outputs, gradients and new parameters of one step."""
+    values = {i: np.asarray(leaves[name]) for name, i in step.input_value_ids.items()}
+    values |= run(step.forward, values)
+    loss = np.asarray(values[step.loss_value_id])
+    values |= {seed: np.ones((), loss.dtype) for seed in step.seed_value_ids}
+    gradients = run(step.derivative, values)
+    named = {"loss": step.loss_value_id, **step.auxiliary_value_ids}
+    results: dict[str, Any] = {name: values[i] for name, i in named.items()}
+    for row in step.parameters:
+        gradient = gradients[row.gradient_value_id]
+        bound: dict[str, Any] = {}
+        for role, value in row.lowered_update_graph.inputs:
+            given = {"parameter": values[row.value_id], "gradient": gradient}
+            scalar = given[role] if role in given else np.asarray(scalars[role], value.type.dtype)
+            bound[value.id] = scalar
+        results[f"gradient of {row.name}"] = gradient
+        results[f"new {row.name}"] = run(row.update, bound)[row.updated_parameter_value_id]
+    return results
+
+
+def _difference(left: Any, right: Any) -> float:
+    """Return the largest difference, relative to the largest element; infinite if kinds differ."""
+    a, b = (np.asarray(x, np.float64) for x in (left, right))
+    if a.shape != b.shape or not np.array_equal(np.isnan(a), np.isnan(b)):
+        return float("inf")
+    same = (a == b) | np.isnan(a)
+    scale = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))) or 1.0
+    return float(np.max(np.abs(np.where(same, 0.0, a - b)), initial=0.0)) / scale
+
+
+def _claims(step: CompiledTrainingStep) -> Iterator[ClaimRow]:
+    programs = {"forward": step.forward, "derivative": step.derivative}
+    programs |= {f"update of {row.name}": row.update for row in step.parameters}
+    for name, program in programs.items():
+        for lowered in program.operations:
+            if lowered.is_fused:
+                sources = tuple(str(operation.origin) for operation in lowered.sources)
+                yield ClaimRow(name, lowered.source_operators, sources)
 
 
 def check_tier(handlers: HandlerRegistry, tier: str) -> None:

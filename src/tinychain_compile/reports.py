@@ -134,6 +134,49 @@ class HandlerRanking:
         return "\n".join(_aligned(table))
 
 
+class ClaimRow(NamedTuple):
+    """What a fusion hook took as one.
+
+    Attributes:
+        program: ``forward``, ``derivative`` or ``update of`` a parameter.
+        operators: The classes of the operations, in order.
+        sources: Where each comes from.
+    """
+
+    program: str
+    operators: tuple[type[Operator], ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionProof:
+    """What a step with a fusion hook claims and gives, beside the same step without.
+
+    Args:
+        claims: In the order of the programs.
+        largest_difference: Between any two results, relative to the largest element of that result.
+        tolerance: What was allowed.
+    """
+
+    claims: tuple[ClaimRow, ...]
+    largest_difference: float
+    tolerance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every result is within the tolerance."""
+        return self.largest_difference <= self.tolerance
+
+    def __str__(self) -> str:
+        verdict = "agrees" if self.agrees else "differs"
+        lines = [f"{verdict}: largest relative difference {self.largest_difference:.3g}"]
+        table = [
+            (row.program, " + ".join(o.name for o in row.operators), row.sources[-1])
+            for row in self.claims
+        ]
+        return "\n".join([*lines, *(_aligned(table) if table else ["nothing was claimed"])])
+
+
 def _bytes_text(row: SupportRow) -> str:
     if row.status is not SupportStatus.DECOMPOSED:
         return ""

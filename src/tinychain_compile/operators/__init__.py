@@ -172,6 +172,17 @@ OPERATORS: tuple[type[Operator], ...] = (
 )
 """Every operator there is."""
 
+_ELEMENTWISE_FAMILIES = (
+    *("arithmetic", "exponential", "trigonometric", "special", "rounding", "comparison", "logic"),
+    *("selection", "activation"),
+)
+
+ELEMENTWISE: tuple[type[Operator], ...] = (
+    *(o for o in OPERATORS if o.__module__.rpartition(".")[2] in _ELEMENTWISE_FAMILIES),
+    Cast,
+)
+"""Operators of which each element of the result depends on the elements at its place alone."""
+
 FULL: tuple[type[Operator], ...] = tuple(
     operator
     for operator in OPERATORS
@@ -187,6 +198,7 @@ TIERS: Mapping[str, tuple[type[Operator], ...]] = MappingProxyType(
 __all__ = [
     "BASIS",
     "CORE",
+    "ELEMENTWISE",
     "FULL",
     "LITERALS",
     "OPERATORS",
