@@ -140,35 +140,31 @@ def test_the_values_of_wildcards_reach_the_replacement():
     assert all(row == ({"a", "b", "c"}, "sub", row[2]) for row in seen)
 
 
+def squared(where=None):
+    declared = pattern(Exp, pattern(Mul, "a", "a"), where=where)
+    return PatternHook([(declared, lambda values, region: chained(region))])
+
+
 def test_where_and_repeated_wildcards_narrow_a_pattern():
-    square = PatternHook(
-        [(pattern(Exp, pattern(Mul, "a", "a")), lambda values, region: chained(region))]
-    )
-    assert [
-        row.operators
-        for row in prove(square, lambda x, w, b: np.exp((x @ w + b) * (x @ w + b)).sum()).claims
-    ] == []
-    once = lambda x, w, b: (lambda h: np.exp(h * h).sum())(x @ w + b)  # noqa: E731
-    assert (Mul, Exp) in [row.operators for row in prove(square, once).claims]
-    never = PatternHook(
-        [
-            (
-                pattern(Exp, pattern(Mul, "a", "a"), where=lambda c: c.output_typespec.rank > 5),
-                lambda values, region: chained(region),
-            )
-        ]
-    )
-    assert prove(never, once).claims == ()
-    assert "nothing was claimed" in str(prove(never, once))
+    def one_value(x, w, b):
+        hidden = x @ w + b
+        return np.exp(hidden * hidden).sum()
+
+    def two_values(x, w, b):
+        return np.exp((x @ w + b) * (x @ w - b)).sum()
+
+    assert prove(squared(), two_values).claims == ()
+    assert (Mul, Exp) in [row.operators for row in prove(squared(), one_value).claims]
+    never = prove(squared(lambda c: c.output_typespec.rank > 5), one_value)
+    assert never.claims == ()
+    assert "nothing was claimed" in str(never)
 
 
-@pytest.mark.parametrize(
-    ("function", "reason"),
-    [
-        (lambda x, w, b: (lambda p: (b - p).sum() + p.sum())(x @ w * b), "too"),
-    ],
-)
-def test_a_region_of_which_two_values_leave_is_declined_with_the_reason(function, reason):
+def test_a_region_of_which_two_values_leave_is_declined_with_the_reason():
+    def function(x, w, b):
+        product = x @ w * b
+        return (b - product).sum() + product.sum()
+
     declined = []
     hook = multiply_subtract()
 
@@ -183,7 +179,7 @@ def test_a_region_of_which_two_values_leave_is_declined_with_the_reason(function
 
     proof = prove(Spy(), function)
     assert proof.agrees
-    assert any(reason in text for text in declined)
+    assert any("reads" in text and "too" in text for text in declined)
 
 
 def test_a_replacement_may_decline():
