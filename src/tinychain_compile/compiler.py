@@ -22,7 +22,7 @@ from tinychain_compile.artifacts import (
 from tinychain_compile.errors import LossOutputError
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
-from tinychain_compile.ir.graph import Graph, IdSource, Value, fresh_ids
+from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.operators import OPERATORS, StopGradient
@@ -173,7 +173,6 @@ class TrainingStepCompiler:
             options=options,
         )
         programs = self._programs(prepared, prepared.targets, passes, options)
-        support = self._support(prepared, programs)
         self.lowerer.check_support(
             [
                 programs.forward.to_lower,
@@ -189,6 +188,7 @@ class TrainingStepCompiler:
             for type, program in programs.updates.items()
         }
 
+        support = self._support(prepared, programs, None)
         declaration, forward, derivative = (
             prepared.declaration,
             prepared.forward,
@@ -273,13 +273,10 @@ class TrainingStepCompiler:
             parameters=parameters,
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
-            bind_input=None,
-            seed_label="seed",
-            passes=_NO_PASSES,
             options=options,
         )
         programs = self._programs(prepared, prepared.targets, _NO_PASSES, options)
-        return self._support(prepared, programs)
+        return self._support(prepared, programs, self.legalizer.why_kept)
 
     def rank_next_handlers(
         self,
@@ -303,9 +300,6 @@ class TrainingStepCompiler:
             parameters=parameters,
             optimizer=optimizer,
             optimizer_inputs=optimizer_inputs,
-            bind_input=None,
-            seed_label="seed",
-            passes=_NO_PASSES,
             options=options,
         )
         graphs = self._programs(prepared, prepared.targets, _NO_PASSES, options).graphs
@@ -370,10 +364,10 @@ class TrainingStepCompiler:
         parameters: Sequence[str],
         optimizer: Optimizer | Callable[..., Tensor],
         optimizer_inputs: OptimizerInputs,
-        bind_input: BindInput | None,
-        seed_label: str,
-        passes: _Passes,
         options: CompileOptions,
+        bind_input: BindInput | None = None,
+        seed_label: str = "seed",
+        passes: _Passes = _NO_PASSES,
     ) -> _Prepared:
         """Do all that comes before legalization."""
         declaration = self.declaration_checker.check(
@@ -457,7 +451,12 @@ class TrainingStepCompiler:
         }
         return _Programs(forward, derivative, derivative_to_lower, updates)
 
-    def _support(self, prepared: _Prepared, programs: _Programs) -> SupportReport:
+    def _support(
+        self,
+        prepared: _Prepared,
+        programs: _Programs,
+        why_kept: Callable[[Operation], str] | None,
+    ) -> SupportReport:
         """Return what became of every operator of every program."""
         sources = [prepared.selected, prepared.planned.graph]
         sources += [update.graph for update in prepared.updates.values()]
@@ -469,7 +468,7 @@ class TrainingStepCompiler:
                     names, sources, programs.graphs, prepared.targets.values(), strict=True
                 )
             ],
-            self.legalizer.why_kept,
+            why_kept,
         )
 
     def _traced_update(

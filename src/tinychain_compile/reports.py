@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tinychain_compile.ir.operator import Operator
+from tinychain_compile.ir.origin import Origin
 
 
 class SupportStatus(StrEnum):
@@ -27,7 +28,7 @@ class SupportRow(NamedTuple):
         status: Its fate.
         uses: How many operations there are of it.
         reason: Why it is not supported, and, if it is missing, why it was not decomposed either.
-        sources: The users' lines, with the rules between them and the operations; each once.
+        origins: Where the operations come from; each origin once, none for what is supported.
         operations: How many operations they became; for what was decomposed.
         bytes: How many bytes the results of those take; ``None`` if that depends on a symbol.
     """
@@ -37,9 +38,14 @@ class SupportRow(NamedTuple):
     status: SupportStatus
     uses: int
     reason: str = ""
-    sources: tuple[str, ...] = ()
+    origins: tuple[Origin | None, ...] = ()
     operations: int = 0
     bytes: int | None = 0
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The user's lines, with the rules between them and the operations; each once."""
+        return tuple(dict.fromkeys(map(str, self.origins)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from tinychain_compile.capability import why_unsupported
 from tinychain_compile.ir.graph import Graph, Operation
@@ -31,61 +31,62 @@ class LegalizedProgram(NamedTuple):
 
 
 def support_report(
-    programs: Sequence[LegalizedProgram], why_kept: Callable[[Operation], str]
+    programs: Sequence[LegalizedProgram], why_kept: Callable[[Operation], str] | None
 ) -> SupportReport:
     """Return what became of every operator of every program.
 
     Args:
         programs: All programs of a step.
-        why_kept: Says why an operation that is not supported was not decomposed.
+        why_kept: Says why an operation that is not supported was not decomposed; ``None`` if it is
+            known already that everything in the legal programs is supported.
     """
     rows = [row for program in programs for row in _rows(program, why_kept)]
     order = list(SupportStatus)[::-1]
     return SupportReport(tuple(sorted(rows, key=lambda row: order.index(row.status))))
 
 
-class _Group:
-    """Operations of one operator with one fate."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.sources: dict[str, None] = {}
-
-    def add(self, operation: Operation) -> None:
-        self.count += 1
-        self.sources[str(operation.origin)] = None
+_Fate: TypeAlias = tuple[type[Operator], SupportStatus, str]
 
 
-def _rows(program: LegalizedProgram, why_kept: Callable[[Operation], str]) -> list[SupportRow]:
-    groups: dict[tuple[type[Operator], SupportStatus, str], _Group] = {}
+def _rows(
+    program: LegalizedProgram, why_kept: Callable[[Operation], str] | None
+) -> list[SupportRow]:
+    groups: dict[_Fate, list[Operation]] = {}
+    missing: set[int] = set()
+    if why_kept is not None:
+        for operation in program.legal.operations:
+            reason = why_unsupported(program.handlers, operation)
+            if reason is not None:
+                missing.add(id(operation.operator))
+                full = f"{reason}, and {why_kept(operation)}"
+                fate = (type(operation.operator), SupportStatus.MISSING, full)
+                groups.setdefault(fate, []).append(operation)
     kept = {id(operation.operator) for operation in program.legal.operations}
     for operation in program.source.operations:
-        reason = why_unsupported(program.handlers, operation)
-        if reason is None:
-            key = (type(operation.operator), SupportStatus.SUPPORTED, "")
-        elif id(operation.operator) not in kept:
-            key = (type(operation.operator), SupportStatus.DECOMPOSED, reason)
-        else:
+        kind, own = type(operation.operator), id(operation.operator)
+        if own in kept:
+            if own not in missing:
+                groups.setdefault((kind, SupportStatus.SUPPORTED, ""), []).append(operation)
             continue
-        groups.setdefault(key, _Group()).add(operation)
-    for operation in program.legal.operations:
         reason = why_unsupported(program.handlers, operation)
-        if reason is not None:
-            full = f"{reason}, and {why_kept(operation)}"
-            key = (type(operation.operator), SupportStatus.MISSING, full)
-            groups.setdefault(key, _Group()).add(operation)
-    costs = _costs(program.legal)
-    rows: list[SupportRow] = []
-    for (operator, status, reason), group in groups.items():
-        is_decomposed = status is SupportStatus.DECOMPOSED
-        operations, size = costs.get(operator.name, (0, 0)) if is_decomposed else (0, 0)
-        sources = () if status is SupportStatus.SUPPORTED else tuple(group.sources)
-        rows.append(
-            SupportRow(
-                program.name, operator, status, group.count, reason, sources, operations, size
-            )
-        )
-    return rows
+        status = SupportStatus.SUPPORTED if reason is None else SupportStatus.DECOMPOSED
+        groups.setdefault((kind, status, reason or ""), []).append(operation)
+    costs = {} if program.legal is program.source else _costs(program.legal)
+    return [_row(program.name, fate, operations, costs) for fate, operations in groups.items()]
+
+
+def _row(
+    program: str,
+    fate: _Fate,
+    operations: Sequence[Operation],
+    costs: Mapping[str, tuple[int, int | None]],
+) -> SupportRow:
+    operator, status, reason = fate
+    if status is SupportStatus.SUPPORTED:
+        return SupportRow(program, operator, status, len(operations))
+    origins = tuple(dict.fromkeys(operation.origin for operation in operations))
+    became, size = (0, 0) if status is SupportStatus.MISSING else costs.get(operator.name, (0, 0))
+    return SupportRow(program, operator, status, len(operations), reason, origins, became, size)
 
 
 def _costs(legal: Graph) -> dict[str, tuple[int, int | None]]:
