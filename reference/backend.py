@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from tinychain_compile import (
     NO_FUSION,
     CompiledTrainingStep,
+    Fill,
     FusionHook,
     HandlerRegistry,
     LoweredProgram,
     OperationContext,
     OperationHandlerRegistry,
+    SlotCompilation,
 )
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.operators import (
@@ -112,14 +114,30 @@ def run(program: LoweredProgram, values: Mapping[str, Array]) -> dict[str, Array
     return {value_id: known[value_id] for value_id in program.selected_outputs}
 
 
+def _initial(slot: SlotCompilation, parameter: Array) -> Array:
+    if isinstance(slot.initial, Fill):
+        return np.full(
+            cast("tuple[int, ...]", slot.type.shape), slot.initial.value, slot.type.dtype
+        )
+    return parameter.astype(slot.type.dtype)
+
+
 class ReferenceTrainer:
-    """Holds parameters and applies steps, without any check."""
+    """Holds parameters and state and applies steps, without any check."""
 
     def __init__(self, record: CompiledTrainingStep, parameters: Mapping[str, ArrayLike]) -> None:
         self.record = record
         self.parameters = {name: np.asarray(array) for name, array in parameters.items()}
+        self.slots = {
+            slot.key: _initial(slot, self.parameters[row.name])
+            for row in record.parameters
+            for slot in row.slots
+        }
+        self.steps = 0
 
-    def value_and_gradients(self, batch: Mapping[str, ArrayLike]) -> tuple[Array, dict[str, Array]]:
+    def value_and_gradients(
+        self, batch: Mapping[str, ArrayLike], **scalars: float
+    ) -> tuple[Array, dict[str, Array]]:
         """Return the loss, and its derivative by each parameter."""
         record = self.record
         arrays = {name: np.asarray(array) for name, array in batch.items()} | self.parameters
@@ -127,17 +145,26 @@ class ReferenceTrainer:
         values |= run(record.forward, values)
         loss = values[record.loss_value_id]
         values |= {seed: np.ones((), loss.dtype) for seed in record.seed_value_ids}
+        for name, value in record.source_derivative_program.own_inputs:
+            values[value.id] = np.asarray(scalars[name.removeprefix("$")], value.type.dtype)
         gradients = run(record.derivative, values)
         return loss, {row.name: gradients[row.gradient_value_id] for row in record.parameters}
 
     def step(self, batch: Mapping[str, ArrayLike], **scalars: float) -> Array:
         """Update every parameter once and return the loss."""
-        loss, gradients = self.value_and_gradients(batch)
+        self.steps += 1
+        defaults = {r.name: r.default for r in self.record.runtime_inputs if r.default is not None}
+        fed: dict[str, float] = {**defaults, "step": float(self.steps), **scalars}
+        loss, gradients = self.value_and_gradients(batch, **fed)
         for row in self.record.parameters:
-            parameter = self.parameters[row.name]
-            roles = {"parameter": parameter, "gradient": gradients[row.name]}
-            roles |= {name: np.asarray(scalar, parameter.dtype) for name, scalar in scalars.items()}
+            graph = row.source_update_graph
+            roles = {"parameter": self.parameters[row.name], "gradient": gradients[row.name]}
+            roles |= {slot.name: self.slots[slot.key] for slot in row.slots}
+            for role, value in graph.inputs:
+                if role in row.runtime_inputs:
+                    roles[role] = np.asarray(fed[row.runtime_inputs[role]], value.type.dtype)
             bound = {value_id: roles[role] for role, value_id in row.update_input_value_ids.items()}
             updated = run(row.update, bound)
             self.parameters[row.name] = updated[row.updated_parameter_value_id]
+            self.slots |= {slot.key: updated[slot.output_value_id] for slot in row.slots}
         return loss

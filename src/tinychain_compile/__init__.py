@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from tinychain_compile.artifacts import LoweredProgram as LoweredProgram
     from tinychain_compile.artifacts import ParameterCompilation as ParameterCompilation
     from tinychain_compile.artifacts import Provenance as Provenance
-    from tinychain_compile.artifacts import RuntimeInput as RuntimeInput
     from tinychain_compile.artifacts import TracedUpdate as TracedUpdate
     from tinychain_compile.artifacts import ValueDependency as ValueDependency
     from tinychain_compile.errors import BindingError as BindingError
     from tinychain_compile.errors import CompilationError as CompilationError
     from tinychain_compile.errors import HandlerContractError as HandlerContractError
+    from tinychain_compile.errors import PrecisionWarning as PrecisionWarning
     from tinychain_compile.ir.dimensions import resolve_shape as resolve_shape
     from tinychain_compile.ir.dimensions import symbol_sources as symbol_sources
     from tinychain_compile.ir.dimensions import symbols_in as symbols_in
@@ -57,19 +57,37 @@ if TYPE_CHECKING:
         OperationHandlerRegistry as OperationHandlerRegistry,
     )
     from tinychain_compile.merging import merge_step as merge_step
+    from tinychain_compile.optimizers.adafactor import Adafactor as Adafactor
+    from tinychain_compile.optimizers.adam import Adam as Adam
+    from tinychain_compile.optimizers.adam import Adamax as Adamax
+    from tinychain_compile.optimizers.adam import AdamW as AdamW
+    from tinychain_compile.optimizers.adam import AMSGrad as AMSGrad
+    from tinychain_compile.optimizers.adam_further import LAMB as LAMB
+    from tinychain_compile.optimizers.adam_further import NAdam as NAdam
+    from tinychain_compile.optimizers.adaptive import Adadelta as Adadelta
+    from tinychain_compile.optimizers.adaptive import Adagrad as Adagrad
+    from tinychain_compile.optimizers.adaptive import RMSprop as RMSprop
+    from tinychain_compile.optimizers.mixed_precision import MixedPrecision as MixedPrecision
     from tinychain_compile.optimizers.sgd import SGD as SGD
+    from tinychain_compile.optimizers.sgd import Lion as Lion
     from tinychain_compile.passes.rewriting import rewrite as rewrite
+    from tinychain_compile.protocols import FROZEN as FROZEN
+    from tinychain_compile.protocols import AnyOptimizer as AnyOptimizer
     from tinychain_compile.protocols import Declined as Declined
     from tinychain_compile.protocols import Evaluator as Evaluator
+    from tinychain_compile.protocols import Frozen as Frozen
     from tinychain_compile.protocols import FusionCandidate as FusionCandidate
     from tinychain_compile.protocols import FusionContext as FusionContext
     from tinychain_compile.protocols import FusionHook as FusionHook
     from tinychain_compile.protocols import FusionResult as FusionResult
+    from tinychain_compile.protocols import GradientTransform as GradientTransform
+    from tinychain_compile.protocols import GradientTransformer as GradientTransformer
     from tinychain_compile.protocols import HandlerRegistry as HandlerRegistry
     from tinychain_compile.protocols import InputSpec as InputSpec
     from tinychain_compile.protocols import OperationContext as OperationContext
     from tinychain_compile.protocols import OperationHandler as OperationHandler
     from tinychain_compile.protocols import Optimizer as Optimizer
+    from tinychain_compile.protocols import OptimizerChoice as OptimizerChoice
     from tinychain_compile.reports import ClaimRow as ClaimRow
     from tinychain_compile.reports import FusionProof as FusionProof
     from tinychain_compile.reports import HandlerRank as HandlerRank
@@ -77,11 +95,53 @@ if TYPE_CHECKING:
     from tinychain_compile.reports import SupportReport as SupportReport
     from tinychain_compile.reports import SupportRow as SupportRow
     from tinychain_compile.reports import SupportStatus as SupportStatus
+    from tinychain_compile.runtime_inputs import RuntimeInput as RuntimeInput
+    from tinychain_compile.slots import CopyOfParameter as CopyOfParameter
+    from tinychain_compile.slots import Fill as Fill
+    from tinychain_compile.slots import Slot as Slot
+    from tinychain_compile.slots import SlotCompilation as SlotCompilation
     from tinychain_compile.tensor import Tensor as Tensor
+    from tinychain_compile.transforms.clipping import ClipByGlobalNorm as ClipByGlobalNorm
+    from tinychain_compile.transforms.clipping import ClipByNorm as ClipByNorm
+    from tinychain_compile.transforms.clipping import ClipByValue as ClipByValue
+    from tinychain_compile.transforms.clipping import PublishGlobalNorm as PublishGlobalNorm
+    from tinychain_compile.transforms.shaping import CentralizeGradients as CentralizeGradients
+    from tinychain_compile.transforms.shaping import ScaleGradients as ScaleGradients
+    from tinychain_compile.transforms.shaping import WeightDecay as WeightDecay
     from tinychain_compile.trees import flatten as flatten
     from tinychain_compile.trees import unflatten as unflatten
 
 _MODULE_BY_NAME = {
+    "PrecisionWarning": "errors",
+    "FROZEN": "protocols",
+    "Frozen": "protocols",
+    "GradientTransform": "protocols",
+    "GradientTransformer": "protocols",
+    "AnyOptimizer": "protocols",
+    "OptimizerChoice": "protocols",
+    "Adam": "optimizers.adam",
+    "AdamW": "optimizers.adam",
+    "AMSGrad": "optimizers.adam",
+    "Adamax": "optimizers.adam",
+    "NAdam": "optimizers.adam_further",
+    "LAMB": "optimizers.adam_further",
+    "Lion": "optimizers.sgd",
+    "Adagrad": "optimizers.adaptive",
+    "Adadelta": "optimizers.adaptive",
+    "RMSprop": "optimizers.adaptive",
+    "Adafactor": "optimizers.adafactor",
+    "MixedPrecision": "optimizers.mixed_precision",
+    "ClipByValue": "transforms.clipping",
+    "ClipByNorm": "transforms.clipping",
+    "ClipByGlobalNorm": "transforms.clipping",
+    "PublishGlobalNorm": "transforms.clipping",
+    "WeightDecay": "transforms.shaping",
+    "ScaleGradients": "transforms.shaping",
+    "CentralizeGradients": "transforms.shaping",
+    "Slot": "slots",
+    "SlotCompilation": "slots",
+    "Fill": "slots",
+    "CopyOfParameter": "slots",
     "merge_step": "merging",
     "check_fusion": "api",
     "FusionProof": "reports",
@@ -130,7 +190,7 @@ _MODULE_BY_NAME = {
     "Optimizer": "protocols",
     "ParameterCompilation": "artifacts",
     "Provenance": "artifacts",
-    "RuntimeInput": "artifacts",
+    "RuntimeInput": "runtime_inputs",
     "SGD": "optimizers.sgd",
     "Tensor": "tensor",
     "TensorType": "ir.types",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -29,13 +30,14 @@ from tinychain_compile.protocols import (
     HasTypeMetadata,
     InputSpec,
     Lowerer,
-    Optimizer,
+    OptimizerChoice,
     OptimizerInputs,
     Pass,
     ProgramToLower,
 )
 from tinychain_compile.reports import ClaimRow, FusionProof, HandlerRanking, SupportReport
-from tinychain_compile.tensor import Tensor
+from tinychain_compile.runtime_inputs import STEP
+from tinychain_compile.slots import Fill, Slot, SlotCompilation
 from tinychain_compile.trees import flatten
 
 Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
@@ -47,7 +49,7 @@ def compile_training_step(
     *,
     inputs: Mapping[str, InputSpec],
     parameters: Sequence[str],
-    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer: OptimizerChoice,
     optimizer_inputs: OptimizerInputs = None,
     handlers: Handlers,
     fusion: FusionHook | None = None,
@@ -98,7 +100,7 @@ def explain_support(
     *,
     inputs: Mapping[str, InputSpec],
     parameters: Sequence[str],
-    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer: OptimizerChoice,
     optimizer_inputs: OptimizerInputs = None,
     container: TrainingStepContainer,
     options: CompileOptions | None = None,
@@ -123,7 +125,7 @@ def rank_next_handlers(
     *,
     inputs: Mapping[str, InputSpec],
     parameters: Sequence[str],
-    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer: OptimizerChoice,
     optimizer_inputs: OptimizerInputs = None,
     container: TrainingStepContainer,
     options: CompileOptions | None = None,
@@ -145,7 +147,7 @@ def check_fusion(
     *,
     inputs: Mapping[str, Any],
     parameters: Sequence[str],
-    optimizer: Optimizer | Callable[..., Tensor],
+    optimizer: OptimizerChoice,
     optimizer_inputs: Mapping[str, float],
     handlers: Handlers,
     run: Callable[[LoweredProgram, Mapping[str, Any]], Mapping[str, Any]],
@@ -159,19 +161,20 @@ def check_fusion(
         inputs: An array for each input, nested or by name, parameters included.
         parameters: The names to differentiate by.
         optimizer: Gives each new parameter.
-        optimizer_inputs: The value of each runtime scalar.
+        optimizer_inputs: The value of each runtime scalar, but for defaults; ``step`` is 1.
         handlers: The backend's.
         run: Runs a lowered program: from arrays by id, of all that it reads, to its outputs by id.
         tolerance: The largest difference allowed, relative to the largest element of a result.
     """
     leaves = flatten(inputs)
+    declares_its_own = hasattr(optimizer, "update") or isinstance(cast(object, optimizer), Mapping)
     steps = [
         compile_training_step(
             loss,
             inputs=leaves,
             parameters=parameters,
             optimizer=optimizer,
-            optimizer_inputs=list(optimizer_inputs),
+            optimizer_inputs=None if declares_its_own else list(optimizer_inputs),
             handlers=handlers,
             fusion=hook,
         )
@@ -188,7 +191,9 @@ def _results(
     scalars: Mapping[str, float],
     run: Callable[[LoweredProgram, Mapping[str, Any]], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return the loss, auxiliary outputs, gradients and new parameters of one step."""
+    """Return the loss, auxiliary outputs, gradients, new parameters and state of one step."""
+    defaults = {row.name: row.default for row in step.runtime_inputs if row.default is not None}
+    fed = {**defaults, STEP: 1.0, **scalars}
     values = {i: np.asarray(leaves[name]) for name, i in step.input_value_ids.items()}
     values |= run(step.forward, values)
     loss = np.asarray(values[step.loss_value_id])
@@ -199,13 +204,28 @@ def _results(
     for row in step.parameters:
         gradient = gradients[row.gradient_value_id]
         bound: dict[str, Any] = {}
+        parameter = values[row.value_id]
+        given = {"parameter": parameter, "gradient": gradient}
+        given |= {slot.name: _initial(slot, parameter) for slot in row.slots}
         for role, value in row.lowered_update_graph.inputs:
-            given = {"parameter": values[row.value_id], "gradient": gradient}
-            scalar = given[role] if role in given else np.asarray(scalars[role], value.type.dtype)
-            bound[value.id] = scalar
+            scalar = fed[row.runtime_inputs[role]] if role in row.runtime_inputs else None
+            bound[value.id] = (
+                given[role] if scalar is None else np.asarray(scalar, value.type.dtype)
+            )
+        updated = run(row.update, bound)
         results[f"gradient of {row.name}"] = gradient
-        results[f"new {row.name}"] = run(row.update, bound)[row.updated_parameter_value_id]
+        results[f"new {row.name}"] = updated[row.updated_parameter_value_id]
+        results |= {f"new {slot.key}": updated[slot.output_value_id] for slot in row.slots}
     return results
+
+
+def _initial(slot: SlotCompilation, parameter: Any) -> Any:
+    """Return a slot's value before step 1."""
+    if isinstance(slot.initial, Fill):
+        return np.full(
+            cast("tuple[int, ...]", slot.type.shape), slot.initial.value, slot.type.dtype
+        )
+    return np.asarray(parameter, slot.type.dtype)
 
 
 def _difference(left: Any, right: Any) -> float:
@@ -252,13 +272,15 @@ def trace_parameter_update(
     parameter: HasTypeMetadata,
     gradient: HasTypeMetadata,
     optimizer_inputs: Mapping[str, HasTypeMetadata],
+    slots: Sequence[Slot] = (),
 ) -> TracedUpdate:
-    """Trace one optimizer update by itself, for a parameter and scalars of these types."""
+    """Trace one optimizer update by itself, for a parameter, slots and scalars of these types."""
     traced = TrainingStepContainer.optimizer_tracer().trace(
         update,
         parameter=_type(parameter),
         gradient=_type(gradient),
         optimizer_inputs={name: _type(spec) for name, spec in optimizer_inputs.items()},
+        slots=slots,
         ids=fresh_ids(),
     )
     verify(traced.graph)
@@ -313,7 +335,7 @@ def lower_derivative_program(
     seed = program.seed.value
     if tuple(seed_value_ids) != (seed.id,):
         raise SeedShapeError("seed", expected=f"the one id {seed.id}", got=repr(seed_value_ids))
-    against = DerivativeProgram(program.graph, forward_graph, program.seed, program.parameters)
+    against = replace(program, forward=forward_graph)
     compiler = compiler_for(handlers, fusion)
     analysis = compiler.dependency_classifier.classify_derivative(
         against, _selected(program.graph, outputs)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dimensions import Shape
-from tinychain_compile.ir.dtypes import F32, F64, DType, as_dtype, dtype_name
+from tinychain_compile.ir.dtypes import DType
 from tinychain_compile.ir.graph import Graph, NamedValue, Operation, Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.printer import fingerprint
@@ -18,6 +17,8 @@ from tinychain_compile.ir.traversal import free_values
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ledgers import Ledger, capture_ledger, constant_ledger
 from tinychain_compile.reports import SupportReport
+from tinychain_compile.runtime_inputs import OF_THE_STEP, RuntimeInput
+from tinychain_compile.slots import Slot, SlotCompilation
 
 TargetValue: TypeAlias = Any
 """Whatever a handler returned: carried, never inspected, compared, hashed or iterated."""
@@ -30,37 +31,6 @@ OnDisconnected: TypeAlias = Literal["error", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeInput:
-    """A scalar that the consumer feeds to an update each step, such as a learning rate.
-
-    Args:
-        name: The keyword of the optimizer's ``update``.
-        dtype: ``f32`` or ``f64``; ``None`` for ``f64`` beside f64 parameters and ``f32`` beside all
-            others.
-        default: What a consumer feeds when told nothing; ``None`` if it must be told.
-        valid_range: The smallest and the largest value that make sense, both included.
-    """
-
-    name: str
-    dtype: DType | None = None
-    default: float | None = None
-    valid_range: tuple[float, float] = (-math.inf, math.inf)
-
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            return
-        dtype = as_dtype(self.dtype)
-        if dtype not in (F32, F64):
-            raise DeclarationError(
-                f"optimizer input {self.name!r}",
-                expected="a dtype of f32 or f64",
-                got=dtype_name(dtype),
-                hint="A scalar in a shorter format would lose its precision.",
-            )
-        object.__setattr__(self, "dtype", dtype)
-
-
-@dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Policies that are not part of the contract's signature.
 
@@ -70,11 +40,16 @@ class CompileOptions:
             ``where(x > 0, log(x), 0)`` at 0; without it there is NaN, as elsewhere.
         approximate_decompositions: Whether an operator without a handler may be decomposed into an
             approximation, such as erf into polynomials; without it, it is reported as missing.
+        gradient_transforms: What becomes of all gradients, one transform after another, before
+            the updates: clipping, decay, and the like.
+        accumulate_gradients: Whether gradients can be summed over micro-batches before an update.
     """
 
     on_disconnected: OnDisconnected = "error"
     nan_guard: bool = True
     approximate_decompositions: bool = True
+    gradient_transforms: Sequence[object] = ()
+    accumulate_gradients: bool = False
 
     def __post_init__(self) -> None:
         choices = get_args(OnDisconnected)
@@ -84,28 +59,76 @@ class CompileOptions:
                 expected=f"one of {', '.join(map(repr, choices))}",
                 got=repr(self.on_disconnected),
             )
-        for name in ("nan_guard", "approximate_decompositions"):
+        for name in ("nan_guard", "approximate_decompositions", "accumulate_gradients"):
             given: object = getattr(self, name)
             if given not in (True, False):
                 raise DeclarationError(f"option {name}", expected="True or False", got=repr(given))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredOptimizer:
+    """What one optimizer declares, checked.
+
+    Args:
+        label: What it is called.
+        group: The pattern of the parameters it serves; ``None`` if it serves all.
+        update: Its update function.
+        inputs: The runtime scalars that the update reads, in order, by role.
+        slots: Its state for a parameter of each type.
+        template_key: Optimizers of equal key are traced alike.
+    """
+
+    label: str
+    group: str | None
+    update: Any
+    inputs: tuple[RuntimeInput, ...]
+    slots: Mapping[TensorType, tuple[Slot, ...]]
+    template_key: Hashable
+
+    def runtime_input_of(self, role: RuntimeInput) -> RuntimeInput:
+        """Return what the consumer feeds for a role: named for the group unless of the step."""
+        if self.group is None or role.name in OF_THE_STEP:
+            return role
+        return replace(role, name=f"{self.group}/{role.name}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredTransform:
+    """What one gradient transform declares, checked.
+
+    Args:
+        label: What it is called.
+        transform: Its function.
+        inputs: The runtime scalars it reads, in order.
+    """
+
+    label: str
+    transform: Any
+    inputs: tuple[RuntimeInput, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
     """What the caller declared, checked.
 
     Args:
         inputs: Type of each input, by name, in order.
         parameters: The names to differentiate by, in order.
-        update: The optimizer's update function.
-        optimizer_inputs: The runtime scalars the update reads, in order.
+        frozen_parameters: Parameters that stay as they are.
+        optimizers: The optimizer of each parameter.
+        transforms: What becomes of the gradients, in order.
+        accumulates: Whether gradients are summed over micro-batches.
+        runtime_inputs: All that the consumer feeds, each once.
         optimizer_label: What the optimizer is called in the record.
     """
 
     inputs: Mapping[str, TensorType]
     parameters: tuple[str, ...]
-    update: Any
-    optimizer_inputs: tuple[RuntimeInput, ...]
+    frozen_parameters: tuple[str, ...]
+    optimizers: Mapping[str, DeclaredOptimizer]
+    transforms: tuple[DeclaredTransform, ...]
+    accumulates: bool
+    runtime_inputs: tuple[RuntimeInput, ...]
     optimizer_label: str
 
 
@@ -118,16 +141,20 @@ class DerivativeProgram:
 
     Args:
         graph: From what it reads (declared inputs, the seed, forward captures; the same ``Value``
-            objects as in the forward graph) to one gradient per parameter, named by it.
+            objects as in the forward graph) to one gradient per parameter, named by it, and what
+            gradient transforms publish.
         forward: The graph that was differentiated.
         seed: The input that multiplies the derivative: a scalar of the loss's type.
         parameters: The inputs of the forward graph that were differentiated by, in order.
+        own_inputs: What gradient transforms read beside these: runtime scalars named ``$`` and
+            their name, accumulators.
     """
 
     graph: Graph
     forward: Graph
     seed: NamedValue
     parameters: tuple[NamedValue, ...]
+    own_inputs: tuple[NamedValue, ...] = ()
 
     @staticmethod
     def assemble(
@@ -135,21 +162,22 @@ class DerivativeProgram:
         seed: NamedValue,
         parameters: tuple[NamedValue, ...],
         operations: Sequence[Operation],
-        gradients: Sequence[Value],
+        outputs: Sequence[NamedValue],
+        own_inputs: tuple[NamedValue, ...] = (),
     ) -> DerivativeProgram:
-        """Return the program of operations that the gradients need, inputs in canonical order.
+        """Return the program of operations that the outputs need, inputs in canonical order.
 
-        Declared inputs stand in declaration order, then the seed, then captures in the forward
-        graph's order, named ``@`` and their id.
+        Declared inputs stand in declaration order, then the seed, then the program's own inputs,
+        then captures in the forward graph's order, named ``@`` and their id. Outputs are the
+        gradients, named by the parameters, in order, then what is published.
         """
-        free = free_values(operations, gradients)
+        free = free_values(operations, [value for _, value in outputs])
         inputs = [item for item in forward.inputs if item.value in free]
-        inputs.append(seed)
+        inputs += [seed, *own_inputs]
         made = [operation.output for operation in forward.operations]
         inputs += [NamedValue(f"@{value.id}", value) for value in made if value in free]
-        outputs = [NamedValue(item.name, g) for item, g in zip(parameters, gradients, strict=True)]
         graph = Graph("derivative", tuple(inputs), tuple(operations), tuple(outputs))
-        return DerivativeProgram(graph, forward, seed, parameters)
+        return DerivativeProgram(graph, forward, seed, parameters, own_inputs)
 
     @property
     def gradients(self) -> dict[Value, Value]:
@@ -159,7 +187,7 @@ class DerivativeProgram:
 
     def with_graph(self, graph: Graph) -> DerivativeProgram:
         """Return the program with its graph rewritten."""
-        return DerivativeProgram(graph, self.forward, self.seed, self.parameters)
+        return replace(self, graph=graph)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +195,8 @@ class TracedUpdate:
     """One optimizer update, for all parameters of one type.
 
     Args:
-        graph: Inputs are roles (``parameter``, ``gradient``, then runtime scalars); the output
-            ``parameter`` is the new one.
+        graph: Inputs are roles (``parameter``, ``gradient``, slots, then runtime scalars); the
+            outputs are the new ``parameter``, then each slot's new value by its name.
     """
 
     graph: Graph
@@ -316,6 +344,11 @@ class ParameterCompilation:
         update: The lowered update.
         update_input_value_ids: The id of each role in the update.
         updated_parameter_value_id: The id of the new parameter in the update.
+        runtime_inputs: The name of the runtime input that feeds each scalar role of the update.
+        slots: The optimizer's state for this parameter.
+        accumulator: The sum of its gradients over micro-batches, an input and an output of the
+            derivative program; ``None`` if they are not accumulated.
+        optimizer_label: What its optimizer is called.
     """
 
     name: str
@@ -326,6 +359,10 @@ class ParameterCompilation:
     update: LoweredProgram = field(repr=False)
     update_input_value_ids: Mapping[str, str]
     updated_parameter_value_id: str
+    runtime_inputs: Mapping[str, str]
+    slots: tuple[SlotCompilation, ...]
+    accumulator: SlotCompilation | None
+    optimizer_label: str
 
 
 class BufferCompilation(NamedTuple):
@@ -379,7 +416,8 @@ class CompiledTrainingStep:
         lowered_derivative_program: The derivative likewise.
         forward: Lowered; its outputs are the loss, auxiliary outputs, then the captures, without
             repeats.
-        derivative: Lowered; its outputs are the gradients in parameter order.
+        derivative: Lowered; its outputs are the gradients in parameter order, then what gradient
+            transforms publish.
         input_value_ids: The id of each declared input.
         loss_value_id: The id of the loss.
         auxiliary_value_ids: The id of each auxiliary output of the forward program, by name.
@@ -387,7 +425,10 @@ class CompiledTrainingStep:
         forward_capture_value_ids: What to retain from the forward run for the derivative.
         seed_value_ids: The id of the seed.
         parameters: One row each, in order.
-        runtime_inputs: The scalars that updates read.
+        frozen_parameters: The names of those that stay as they are.
+        derivative_input_value_ids: The id of each runtime scalar that the derivative reads.
+        published_value_ids: The id of each output that gradient transforms publish, by name.
+        runtime_inputs: The scalars that updates and the derivative read.
         support: What of all programs the backend supports, and what was decomposed.
         symbol_sources: For each symbolic size, the input and the axis it can be read off.
         provenance: Where the record comes from.
@@ -406,6 +447,9 @@ class CompiledTrainingStep:
     forward_capture_value_ids: tuple[str, ...]
     seed_value_ids: tuple[str, ...]
     parameters: tuple[ParameterCompilation, ...]
+    frozen_parameters: tuple[str, ...]
+    derivative_input_value_ids: Mapping[str, str]
+    published_value_ids: Mapping[str, str]
     runtime_inputs: tuple[RuntimeInput, ...]
     support: SupportReport = field(repr=False)
     symbol_sources: Mapping[str, tuple[str, int]]
@@ -422,6 +466,23 @@ class CompiledTrainingStep:
         updates = {id(row.update): row.lowered_update_graph for row in self.parameters}
         derivative = self.lowered_derivative_program.graph
         return constant_ledger([self.lowered_forward_graph, derivative, *updates.values()])
+
+    @property
+    def slots(self) -> tuple[SlotCompilation, ...]:
+        """All state beside parameters and buffers: slots and accumulators, in parameter order."""
+        return tuple(
+            slot
+            for row in self.parameters
+            for slot in (*row.slots, *filter(None, [row.accumulator]))
+        )
+
+    @property
+    def shared_updates(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the parameters that share each lowered update, in order."""
+        names: dict[int, list[str]] = {}
+        for row in self.parameters:
+            names.setdefault(id(row.update), []).append(row.name)
+        return tuple(map(tuple, names.values()))
 
     def parameter(self, name: str) -> ParameterCompilation:
         """Return the row of this name.

@@ -77,7 +77,7 @@ class ReverseModeEngine:
         seed = NamedValue(seed_label, builder.input(loss.type))
         guards: Mapping[type[Operator], Guard] = self._guards if nan_guard else {}
         cotangents = self._sweep(forward, loss, [v for _, v in named], builder, seed.value, guards)
-        gradients: list[Value] = []
+        gradients: list[NamedValue] = []
         for name, value in named:
             cotangent = cotangents.get(value)
             if cotangent is None:
@@ -86,8 +86,8 @@ class ReverseModeEngine:
                 builder.origin = Derived("zero derivative", name, None)
                 zero = Tensor(builder, value).literal(0.0)
                 cotangent = zero.broadcast_to(value.type.shape)
-            gradients.append(cotangent.value)
-        needed = reachable(builder.operations, gradients)
+            gradients.append(NamedValue(name, cotangent.value))
+        needed = reachable(builder.operations, [value for _, value in gradients])
         return DerivativeProgram.assemble(forward, seed, named, needed, gradients)
 
     def _sweep(

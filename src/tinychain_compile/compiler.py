@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,8 +13,10 @@ from tinychain_compile.artifacts import (
     CompiledTrainingStep,
     CompileOptions,
     Declaration,
+    DeclaredOptimizer,
     DependencyAnalysis,
     DerivativeProgram,
+    LoweredProgram,
     ParameterCompilation,
     StepProvenance,
     TracedUpdate,
@@ -31,11 +33,12 @@ from tinychain_compile.protocols import (
     CapturePlanner,
     DeclarationChecker,
     DependencyClassifier,
+    GradientTransformer,
     InputSpec,
     Legalizer,
     Lowerer,
     LoweringTarget,
-    Optimizer,
+    OptimizerChoice,
     OptimizerInputs,
     OptimizerTracer,
     Pass,
@@ -46,6 +49,8 @@ from tinychain_compile.protocols import (
     pass_label,
 )
 from tinychain_compile.reports import HandlerRank, HandlerRanking, SupportReport
+from tinychain_compile.runtime_inputs import LOSS_SCALE
+from tinychain_compile.slots import Fill, Slot, SlotCompilation
 from tinychain_compile.support import (
     LegalizedProgram,
     WithHandler,
@@ -53,7 +58,6 @@ from tinychain_compile.support import (
     size_of_programs,
     support_report,
 )
-from tinychain_compile.tensor import Tensor
 
 CONTRACT_VERSION = "1"
 """The version of the record and of the contracts with handlers, hooks and optimizers."""
@@ -77,19 +81,27 @@ class _Passes(NamedTuple):
 _NO_PASSES = _Passes()
 
 
+class _UpdateKey(NamedTuple):
+    """Parameters of equal key share one update."""
+
+    type: TensorType
+    template: Hashable
+
+
 class _Prepared(NamedTuple):
     """Everything before legalization."""
 
     declaration: Declaration
-    parameter_types: Mapping[str, TensorType]
-    targets: Mapping[str | TensorType, LoweringTarget]
+    update_keys: Mapping[str, _UpdateKey]
+    update_names: Mapping[_UpdateKey, str]
+    targets: Mapping[str | _UpdateKey, LoweringTarget]
     ids: IdSource
     forward: Graph
     derivative: DerivativeProgram
     planned: DerivativeProgram
     captures: DependencyAnalysis
     selected: Graph
-    updates: Mapping[TensorType, TracedUpdate]
+    updates: Mapping[_UpdateKey, TracedUpdate]
 
 
 class _Programs(NamedTuple):
@@ -98,7 +110,7 @@ class _Programs(NamedTuple):
     forward: _Program
     derivative: DerivativeProgram
     derivative_to_lower: ProgramToLower
-    updates: Mapping[TensorType, _Program]
+    updates: Mapping[_UpdateKey, _Program]
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
@@ -117,6 +129,7 @@ class TrainingStepCompiler:
     declaration_checker: DeclarationChecker
     tracer: Tracer
     vjp_engine: VJPEngine
+    gradient_transformer: GradientTransformer
     capture_planner: CapturePlanner
     dependency_classifier: DependencyClassifier
     optimizer_tracer: OptimizerTracer
@@ -130,7 +143,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer: OptimizerChoice,
         optimizer_inputs: OptimizerInputs = None,
         bind_input: BindInput | None = None,
         seed_label: str = "seed",
@@ -184,8 +197,8 @@ class TrainingStepCompiler:
         lowered_forward = self.lowerer.lower(programs.forward.to_lower, bind_input)
         lowered_derivative = self.lowerer.lower(programs.derivative_to_lower, bind_input)
         lowered_updates = {
-            type: self.lowerer.lower(program.to_lower, bind_input)
-            for type, program in programs.updates.items()
+            key: self.lowerer.lower(program.to_lower, bind_input)
+            for key, program in programs.updates.items()
         }
 
         support = self._support(prepared, programs, None)
@@ -194,9 +207,9 @@ class TrainingStepCompiler:
             prepared.forward,
             prepared.derivative,
         )
-        legal_derivative, update_programs = programs.derivative, programs.updates
+        legal_derivative = programs.derivative
 
-        value_ids, gradient_ids = forward.input_ids, legal_derivative.graph.output_ids
+        value_ids, derived_ids = forward.input_ids, legal_derivative.graph.output_ids
         named_outputs = [name for name, _ in forward.outputs]
         output_ids = programs.forward.graph.output_ids
         auxiliary_ids = {name: output_ids[name] for name in named_outputs[1:]}
@@ -221,19 +234,28 @@ class TrainingStepCompiler:
             ),
             seed_value_ids=(derivative.seed.value.id,),
             parameters=tuple(
-                ParameterCompilation(
-                    name=name,
-                    value_id=value_ids[name],
-                    gradient_value_id=gradient_ids[name],
-                    source_update_graph=prepared.updates[type].graph,
-                    lowered_update_graph=update_programs[type].graph,
-                    update=lowered_updates[type],
-                    update_input_value_ids=MappingProxyType(update_programs[type].graph.input_ids),
-                    updated_parameter_value_id=lowered_updates[type].selected_outputs[0],
+                _parameter_row(
+                    name,
+                    prepared,
+                    value_ids[name],
+                    legal_derivative,
+                    programs.updates[key].graph,
+                    lowered_updates[key],
                 )
-                for name, type in prepared.parameter_types.items()
+                for name, key in prepared.update_keys.items()
             ),
-            runtime_inputs=declaration.optimizer_inputs,
+            frozen_parameters=declaration.frozen_parameters,
+            derivative_input_value_ids=MappingProxyType(
+                {n.removeprefix("$"): v.id for n, v in derivative.own_inputs if n[0] == "$"}
+            ),
+            published_value_ids=MappingProxyType(
+                {
+                    name: value_id
+                    for name, value_id in derived_ids.items()
+                    if name not in prepared.update_keys and "/" not in name
+                }
+            ),
+            runtime_inputs=declaration.runtime_inputs,
             support=support,
             symbol_sources=_symbol_sources(declaration.inputs),
             provenance=StepProvenance(
@@ -258,7 +280,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer: OptimizerChoice,
         optimizer_inputs: OptimizerInputs = None,
         options: CompileOptions | None = None,
     ) -> SupportReport:
@@ -284,7 +306,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer: OptimizerChoice,
         optimizer_inputs: OptimizerInputs = None,
         options: CompileOptions | None = None,
     ) -> HandlerRanking:
@@ -362,7 +384,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer: OptimizerChoice,
         optimizer_inputs: OptimizerInputs,
         options: CompileOptions,
         bind_input: BindInput | None = None,
@@ -379,12 +401,16 @@ class TrainingStepCompiler:
             bind_input=bind_input,
             seed_label=seed_label,
             passes=passes._asdict(),
+            options=options,
         )
-        parameter_types = {name: declaration.inputs[name] for name in declaration.parameters}
-        keys: tuple[str | TensorType, ...] = (
+        update_keys = {
+            name: _UpdateKey(declaration.inputs[name], optimizer.template_key)
+            for name, optimizer in declaration.optimizers.items()
+        }
+        keys: tuple[str | _UpdateKey, ...] = (
             "forward",
             "derivative",
-            *dict.fromkeys(parameter_types.values()),
+            *dict.fromkeys(update_keys.values()),
         )
         targets = {key: self.lowerer.open_target() for key in keys}
         ids = fresh_ids()
@@ -401,6 +427,7 @@ class TrainingStepCompiler:
             nan_guard=options.nan_guard,
         )
         verify(derivative.graph)
+        derivative = self._transformed(derivative, declaration, ids)
         planned = self.capture_planner.plan(derivative, ids)
         if planned is not derivative:
             verify(planned.graph)
@@ -408,13 +435,14 @@ class TrainingStepCompiler:
         selected = self.dependency_classifier.select_forward(forward, captures)
         if selected is not forward:
             verify(selected)
+        servers = {key: declaration.optimizers[name] for name, key in update_keys.items()}
         updates = {
-            type: self._traced_update(type, declaration, ids)
-            for type in dict.fromkeys(parameter_types.values())
+            key: self._traced_update(key.type, optimizer, ids) for key, optimizer in servers.items()
         }
         return _Prepared(
             declaration,
-            parameter_types,
+            update_keys,
+            _update_names(servers),
             targets,
             ids,
             forward,
@@ -425,10 +453,25 @@ class TrainingStepCompiler:
             updates,
         )
 
+    def _transformed(
+        self, derivative: DerivativeProgram, declaration: Declaration, ids: IdSource
+    ) -> DerivativeProgram:
+        """Append what becomes of the gradients before the updates."""
+        transformed = self.gradient_transformer.append(
+            derivative,
+            declaration.transforms,
+            accumulates=declaration.accumulates,
+            is_scaled=any(row.name == LOSS_SCALE for row in declaration.runtime_inputs),
+            ids=ids,
+        )
+        if transformed is not derivative:
+            verify(transformed.graph)
+        return transformed
+
     def _programs(
         self,
         prepared: _Prepared,
-        targets: Mapping[str | TensorType, LoweringTarget],
+        targets: Mapping[str | _UpdateKey, LoweringTarget],
         passes: _Passes,
         options: CompileOptions,
     ) -> _Programs:
@@ -446,8 +489,10 @@ class TrainingStepCompiler:
             approximate,
         )
         updates = {
-            type: self._ready_update(type, update, targets[type], passes.update, ids, approximate)
-            for type, update in prepared.updates.items()
+            key: self._ready_update(
+                prepared.update_names[key], update, targets[key], passes.update, ids, approximate
+            )
+            for key, update in prepared.updates.items()
         }
         return _Programs(forward, derivative, derivative_to_lower, updates)
 
@@ -460,7 +505,7 @@ class TrainingStepCompiler:
         """Return what became of every operator of every program."""
         sources = [prepared.selected, prepared.planned.graph]
         sources += [update.graph for update in prepared.updates.values()]
-        names = ["forward", "derivative", *(f"update of {type}" for type in prepared.updates)]
+        names = ["forward", "derivative", *(prepared.update_names[k] for k in prepared.updates)]
         return support_report(
             [
                 LegalizedProgram(name, source, legal, target.handlers)
@@ -472,18 +517,18 @@ class TrainingStepCompiler:
         )
 
     def _traced_update(
-        self, type: TensorType, declaration: Declaration, ids: IdSource
+        self, type: TensorType, optimizer: DeclaredOptimizer, ids: IdSource
     ) -> TracedUpdate:
-        """Trace the update that all parameters of one type share."""
+        """Trace the update that all parameters of one type and optimizer share."""
         own = F64 if type.dtype == F64 else F32
         update = self.optimizer_tracer.trace(
-            declaration.update,
+            optimizer.update,
             parameter=type,
             gradient=type,
             optimizer_inputs={
-                item.name: TensorType.of(item.dtype or own, ())
-                for item in declaration.optimizer_inputs
+                row.name: TensorType.of(row.dtype or own, ()) for row in optimizer.inputs
             },
+            slots=optimizer.slots[type],
             ids=ids,
         )
         verify(update.graph)
@@ -523,7 +568,7 @@ class TrainingStepCompiler:
 
     def _ready_update(
         self,
-        type: TensorType,
+        name: str,
         update: TracedUpdate,
         target: LoweringTarget,
         passes: Sequence[Pass[TracedUpdate]],
@@ -534,7 +579,7 @@ class TrainingStepCompiler:
         legal = TracedUpdate(self._legalized(update.graph, target, ids, approximate))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)
-        return _Program(graph, ProgramToLower(f"update of {type}", analysis, target))
+        return _Program(graph, ProgramToLower(name, analysis, target))
 
     def _legalized(
         self, graph: Graph, target: LoweringTarget, ids: IdSource, approximate: bool
@@ -543,6 +588,65 @@ class TrainingStepCompiler:
         if legal is not graph:
             verify(legal)
         return legal
+
+
+def _update_names(servers: Mapping[_UpdateKey, DeclaredOptimizer]) -> dict[_UpdateKey, str]:
+    """Return what each update is called: with the optimizer, where several serve one type."""
+    types = [key.type for key in servers]
+    return {
+        key: f"update of {key.type}"
+        + (f" by {optimizer.label}" if types.count(key.type) > 1 else "")
+        for key, optimizer in servers.items()
+    }
+
+
+def _parameter_row(
+    name: str,
+    prepared: _Prepared,
+    value_id: str,
+    derivative: DerivativeProgram,
+    update: Graph,
+    lowered: LoweredProgram,
+) -> ParameterCompilation:
+    """Return the row of one parameter, bound to the update that it shares."""
+    optimizer = prepared.declaration.optimizers[name]
+    key = prepared.update_keys[name]
+    derived_ids = derivative.graph.output_ids
+    return ParameterCompilation(
+        name=name,
+        value_id=value_id,
+        gradient_value_id=derived_ids[name],
+        source_update_graph=prepared.updates[key].graph,
+        lowered_update_graph=update,
+        update=lowered,
+        update_input_value_ids=MappingProxyType(update.input_ids),
+        updated_parameter_value_id=lowered.selected_outputs[0],
+        runtime_inputs=MappingProxyType(
+            {role.name: optimizer.runtime_input_of(role).name for role in optimizer.inputs}
+        ),
+        slots=tuple(_slot_row(name, slot, update) for slot in optimizer.slots[key.type]),
+        accumulator=_accumulator_row(name, derivative),
+        optimizer_label=optimizer.label,
+    )
+
+
+def _slot_row(parameter: str, slot: Slot, update: Graph) -> SlotCompilation:
+    """Return the state of one parameter, bound to its update."""
+    inputs, outputs = update.input_ids, update.output_ids
+    key = f"{parameter}/{slot.name}"
+    return SlotCompilation(
+        slot.name, key, slot.type, slot.initial, inputs[slot.name], outputs[slot.name]
+    )
+
+
+def _accumulator_row(parameter: str, derivative: DerivativeProgram) -> SlotCompilation | None:
+    """Return the sum of a parameter's gradients, bound to the derivative, if there is one."""
+    key = f"{parameter}/accumulator"
+    own = dict(derivative.own_inputs)
+    if key not in own:
+        return None
+    output = derivative.graph.output_ids[key]
+    return SlotCompilation("accumulator", key, own[key].type, Fill(0.0), own[key].id, output)
 
 
 def _check_parameters_are_no_buffers(forward: Graph, parameters: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from dependency_injector import containers, providers
 
 from tinychain_compile.autodiff import ReverseModeEngine
 from tinychain_compile.compiler import TrainingStepCompiler
-from tinychain_compile.declaration import StrictDeclarationChecker
+from tinychain_compile.declaration.checker import StrictDeclarationChecker
 from tinychain_compile.decompositions import APPROXIMATE, DECOMPOSITIONS, UNDECOMPOSED
 from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import BackendError
@@ -31,6 +31,7 @@ from tinychain_compile.protocols import (
     DeclarationChecker,
     DependencyClassifier,
     FusionHook,
+    GradientTransformer,
     HandlerRegistry,
     Legalizer,
     Lowerer,
@@ -40,6 +41,7 @@ from tinychain_compile.protocols import (
     VJPEngine,
 )
 from tinychain_compile.tracing import FunctionTracer
+from tinychain_compile.transforms.appending import TransformAppender
 from tinychain_compile.vjp_rules import GUARDS, VJP_RULES, WITHOUT_DERIVATIVE
 
 
@@ -99,6 +101,9 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         without_derivative=providers.Object(WITHOUT_DERIVATIVE),
         guards=providers.Object(GUARDS),
     )
+    gradient_transformer: providers.Provider[GradientTransformer] = providers.Factory(
+        TransformAppender
+    )
     capture_planner: providers.Provider[CapturePlanner] = providers.Factory(MovementPlanner)
     dependency_classifier: providers.Provider[DependencyClassifier] = providers.Factory(
         StructuralClassifier
@@ -121,6 +126,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         declaration_checker=declaration_checker,
         tracer=tracer,
         vjp_engine=vjp_engine,
+        gradient_transformer=gradient_transformer,
         capture_planner=capture_planner,
         dependency_classifier=dependency_classifier,
         optimizer_tracer=optimizer_tracer,

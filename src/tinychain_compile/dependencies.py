@@ -31,6 +31,7 @@ class StructuralClassifier:
         origins = (
             (Provenance.DECLARED_INPUT, (value for _, value in forward.inputs)),
             (Provenance.SEED_INPUT, (program.seed.value,)),
+            (Provenance.DECLARED_INPUT, (value for _, value in program.own_inputs)),
             (Provenance.FORWARD_CAPTURE, (operation.output for operation in forward.operations)),
         )
         return _analyse(program.graph, outputs, origins)

@@ -249,5 +249,9 @@ class BindingError(CompilationError):
     category = "invalid_binding"
 
 
+class PrecisionWarning(UserWarning):
+    """An update cannot move a parameter, because its dtype holds no number near enough."""
+
+
 class MissingFunctionError(UnsupportedFunctionError, AttributeError):
     """A name that the namespace of traced tensors does not have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tinychain_compile.artifacts import CompiledTrainingStep, ParameterCompilation
 from tinychain_compile.ir.dtypes import F64
@@ -11,40 +11,70 @@ from tinychain_compile.ir.origin import Derived
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
 from tinychain_compile.operators import Cast, Constant
+from tinychain_compile.runtime_inputs import LOSS_SCALE
 
 
 def merge_step(record: CompiledTrainingStep) -> Graph:
     """Return a compiled step as one graph, for a runtime that wants a single program.
 
-    Inputs are the declared inputs, then the runtime scalars by name. Outputs are ``loss``, the
-    auxiliary outputs, then each new parameter by its name. It is made of the legal graphs, so the
-    handlers that lowered the step lower it: ``lower_graph(merge_step(record), handlers=...)``.
+    Inputs are the declared inputs, slots and accumulators by their keys, then the runtime scalars
+    by name. Outputs are ``loss``, the auxiliary outputs, what gradient transforms publish, then
+    each new parameter by its name and its state by keys. The seed is ``loss_scale`` where the step
+    has one, else 1. It is made of the legal graphs, so the handlers that lowered the step lower it:
+    ``lower_graph(merge_step(record), handlers=...)``.
     """
     forward, derivative = record.lowered_forward_graph, record.lowered_derivative_program
     known = {value.id: value for _, value in forward.inputs}
     merged: list[Operation] = []
     _append(forward.operations, known, merged)
-    seed = derivative.seed.value
-    one = Operation(
-        Constant.scalar(1.0, seed.type.dtype), (), seed.id, Derived("merging", "seed", None)
-    )
-    merged.append(one)
-    known[seed.id] = one.output
-    _append(derivative.graph.operations, known, merged)
+    taken = {name for name, _ in forward.inputs}
     scalars = _scalars(record)
-    updated = [
-        NamedValue(row.name, _update(row, scalars, known, merged)) for row in record.parameters
-    ]
-    reported = {"loss": record.loss_value_id, **record.auxiliary_value_ids}
+    state = {slot.key: Value(f"slot.{slot.key}", slot.type) for slot in record.slots}
+    known[derivative.seed.value.id] = _seed(derivative.seed.value, scalars, merged)
+    own_types = {value.id: value.type for _, value in derivative.own_inputs}
+    for name, value_id in record.derivative_input_value_ids.items():
+        known[value_id] = _as_type(scalars[name], own_types[value_id], value_id, merged)
+    sums = [row.accumulator for row in record.parameters if row.accumulator is not None]
+    known |= {slot.input_value_id: state[slot.key] for slot in sums}
+    _append(derivative.graph.operations, known, merged)
+    updated: list[NamedValue] = []
+    for row in record.parameters:
+        updated += _update(row, state, scalars, known, merged)
+    reported = {
+        "loss": record.loss_value_id,
+        **record.auxiliary_value_ids,
+        **record.published_value_ids,
+    }
     outputs = [NamedValue(name, known[value_id]) for name, value_id in reported.items()]
+    free = {f"${name}" if name in taken else name: value for name, value in scalars.items()}
     graph = Graph(
         "step",
-        (*forward.inputs, *(NamedValue(name, value) for name, value in scalars.items())),
+        (*forward.inputs, *(NamedValue(n, v) for n, v in (state | free).items())),
         tuple(merged),
         (*outputs, *updated),
     )
     verify(graph)
     return graph
+
+
+def _seed(seed: Value, scalars: Mapping[str, Value], merged: list[Operation]) -> Value:
+    """Return what multiplies the derivative: the loss scale where there is one, else 1."""
+    if LOSS_SCALE in scalars:
+        return _as_type(scalars[LOSS_SCALE], seed.type, seed.id, merged)
+    one = Operation(
+        Constant.scalar(1.0, seed.type.dtype), (), seed.id, Derived("merging", "seed", None)
+    )
+    merged.append(one)
+    return one.output
+
+
+def _as_type(value: Value, type: TensorType, new_id: str, merged: list[Operation]) -> Value:
+    """Return a value cast to a type of the same shape, if it has another."""
+    if value.type == type:
+        return value
+    cast = Operation(Cast(type.dtype), (value,), new_id, Derived("merging", "scalar", None))
+    merged.append(cast)
+    return cast.output
 
 
 def _append(
@@ -61,41 +91,44 @@ def _append(
 
 
 def _scalars(record: CompiledTrainingStep) -> dict[str, Value]:
-    """Return an input for each runtime scalar: f64 where updates of two dtypes share it."""
-    dtypes: dict[str, set[str]] = {}
-    types: dict[str, TensorType] = {}
+    """Return an input for each runtime scalar: f64 where programs of two dtypes share it."""
+    types: dict[str, set[TensorType]] = {row.name: set() for row in record.runtime_inputs}
     for row in record.parameters:
-        for name, value in row.lowered_update_graph.inputs:
-            if name not in ("parameter", "gradient"):
-                dtypes.setdefault(name, set()).add(value.type.dtype.name)
-                types[name] = value.type
+        for role, value in row.lowered_update_graph.inputs:
+            if role in row.runtime_inputs:
+                types[row.runtime_inputs[role]].add(value.type)
+    names = {value_id: name for name, value_id in record.derivative_input_value_ids.items()}
+    for _, value in record.lowered_derivative_program.own_inputs:
+        if value.id in names:
+            types[names[value.id]].add(value.type)
     return {
-        name: Value(f"scalar.{name}", type if len(dtypes[name]) == 1 else TensorType.of(F64, ()))
-        for name, type in types.items()
+        name: Value(
+            f"scalar.{name}", TensorType.of(F64, ()) if len(found) > 1 else next(iter(found))
+        )
+        for name, found in types.items()
+        if found
     }
 
 
 def _update(
     row: ParameterCompilation,
-    scalars: dict[str, Value],
-    known: dict[str, Value],
+    state: Mapping[str, Value],
+    scalars: Mapping[str, Value],
+    known: Mapping[str, Value],
     merged: list[Operation],
-) -> Value:
-    """Append a parameter's update, cloned from its template, and return the new parameter."""
+) -> list[NamedValue]:
+    """Append a parameter's update, cloned from its template; return its new value and state."""
     graph = row.lowered_update_graph
     roles = {
-        **scalars,
+        **{role: scalars[name] for role, name in row.runtime_inputs.items()},
+        **{slot.name: state[slot.key] for slot in row.slots},
         "parameter": known[row.value_id],
         "gradient": known[row.gradient_value_id],
     }
-    own: dict[Value, Value] = {}
-    for name, value in graph.inputs:
-        bound = roles[name]
-        if bound.type != value.type:
-            cast = Operation(Cast(value.type.dtype), (bound,), f"{value.id}.{row.name}")
-            merged.append(cast)
-            bound = cast.output
-        own[value] = bound
+    own = {
+        value: _as_type(roles[role], value.type, f"{value.id}.{row.name}", merged)
+        for role, value in graph.inputs
+    }
     for operation in graph.operations:
         inputs = tuple([own[value] for value in operation.inputs])
         clone = Operation(
@@ -103,4 +136,8 @@ def _update(
         )
         own[operation.output] = clone.output
         merged.append(clone)
-    return own[graph.output("parameter")]
+    new = [NamedValue(row.name, own[graph.output("parameter")])]
+    new += [NamedValue(slot.key, own[graph.output(slot.name)]) for slot in row.slots]
+    if row.accumulator is not None:
+        new.append(NamedValue(row.accumulator.key, known[row.accumulator.output_value_id]))
+    return new

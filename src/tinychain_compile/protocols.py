@@ -7,16 +7,18 @@ needs nothing of ours but the shape. Handlers and hooks see the small context re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from tinychain_compile.artifacts import (
+    CompileOptions,
     Declaration,
+    DeclaredTransform,
     DependencyAnalysis,
     DerivativeProgram,
     LoweredProgram,
     OnDisconnected,
     Provenance,
-    RuntimeInput,
     TargetValue,
     TracedUpdate,
     ValueDependency,
@@ -26,6 +28,8 @@ from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import SourceLine, source_line
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.runtime_inputs import RuntimeInput
+from tinychain_compile.slots import Slot
 from tinychain_compile.tensor import Tensor
 
 Artifact = TypeVar("Artifact")
@@ -198,7 +202,13 @@ class FusionHook(Protocol):
 
 
 class Optimizer(Protocol):
-    """Updates one parameter from its gradient, in tensor arithmetic."""
+    """Updates one parameter from its gradient, in tensor arithmetic.
+
+    An optimizer with state also has ``slots(parameter)``, which gives the ``Slot`` of each named
+    state for a parameter of a type; ``update`` then takes each by name and returns the new
+    parameter and a mapping of every slot's new value. It may have ``runtime_inputs``, a sequence of
+    ``RuntimeInput`` with the default and the range of what it requires.
+    """
 
     @property
     def required_optimizer_inputs(self) -> Sequence[str]:
@@ -206,8 +216,44 @@ class Optimizer(Protocol):
         ...
 
     @property
-    def update(self) -> Callable[..., Tensor]:
+    def update(self) -> Callable[..., Tensor | tuple[Tensor, Mapping[str, Tensor]]]:
         """Return the new parameter; called as ``update(parameter=, gradient=, **inputs)``."""
+        ...
+
+
+class Frozen(Enum):
+    """In place of an optimizer: these parameters stay as they are."""
+
+    FROZEN = "frozen"
+
+
+FROZEN = Frozen.FROZEN
+"""In place of an optimizer: these parameters stay as they are."""
+
+AnyOptimizer: TypeAlias = (
+    Optimizer | Callable[..., Tensor] | Callable[..., tuple[Tensor, Mapping[str, Tensor]]]
+)
+"""An object with ``update``, or a function that is the update of an optimizer without state."""
+
+OptimizerChoice: TypeAlias = AnyOptimizer | Mapping[str, AnyOptimizer | Frozen]
+"""One optimizer for all parameters, or one for each pattern of parameter names."""
+
+
+class GradientTransform(Protocol):
+    """Changes all gradients at once, before the updates, in tensor arithmetic.
+
+    It may have ``runtime_inputs``, a sequence of ``RuntimeInput``. A function can stand for one
+    that has none.
+    """
+
+    @property
+    def transform(
+        self,
+    ) -> Callable[..., Mapping[str, Tensor] | tuple[Mapping[str, Tensor], Mapping[str, Tensor]]]:
+        """Return new gradients of the same names and types, or these and outputs to publish.
+
+        Called as ``transform(gradients=, parameters=, **inputs)`` with mappings by name.
+        """
         ...
 
 
@@ -258,11 +304,12 @@ class DeclarationChecker(Protocol):
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: Optimizer | Callable[..., Tensor],
+        optimizer: OptimizerChoice,
         optimizer_inputs: OptimizerInputs,
         bind_input: BindInput | None,
         seed_label: str,
         passes: Mapping[str, Sequence[object]],
+        options: CompileOptions,
     ) -> Declaration:
         """Return the declaration, checked."""
         ...
@@ -312,6 +359,22 @@ class VJPEngine(Protocol):
         ...
 
 
+class GradientTransformer(Protocol):
+    """Appends gradient transforms, and the sums over micro-batches, to a derivative program."""
+
+    def append(
+        self,
+        program: DerivativeProgram,
+        transforms: Sequence[DeclaredTransform],
+        *,
+        accumulates: bool,
+        is_scaled: bool,
+        ids: IdSource,
+    ) -> DerivativeProgram:
+        """Return the program with its gradients transformed; the same object if nothing is."""
+        ...
+
+
 class CapturePlanner(Protocol):
     """Decides what the derivative reads from the forward run. The sole owner of that decision."""
 
@@ -348,6 +411,7 @@ class OptimizerTracer(Protocol):
         parameter: TensorType,
         gradient: TensorType,
         optimizer_inputs: Mapping[str, TensorType],
+        slots: Sequence[Slot] = (),
         ids: IdSource,
     ) -> TracedUpdate:
         """Return the update as a graph of roles."""

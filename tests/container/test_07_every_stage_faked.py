@@ -16,6 +16,7 @@ STAGES = {
     "declaration_checker": "check",
     "tracer": "trace_loss",
     "vjp_engine": "derive",
+    "gradient_transformer": "append",
     "capture_planner": "plan",
     "dependency_classifier": "classify_derivative",
     "optimizer_tracer": "trace",
@@ -87,7 +88,7 @@ def test_a_fake_that_answers_changes_the_result():
 def test_every_stage_can_be_built_by_hand_without_the_framework():
     from tinychain_compile.autodiff import ReverseModeEngine
     from tinychain_compile.compiler import TrainingStepCompiler
-    from tinychain_compile.declaration import StrictDeclarationChecker
+    from tinychain_compile.declaration.checker import StrictDeclarationChecker
     from tinychain_compile.decompositions import DECOMPOSITIONS
     from tinychain_compile.dependencies import StructuralClassifier
     from tinychain_compile.lowering.fusion import NO_FUSION
@@ -98,12 +99,14 @@ def test_every_stage_can_be_built_by_hand_without_the_framework():
     from tinychain_compile.passes.runner import CheckedPassRunner
     from tinychain_compile.testing import RecordingRegistry
     from tinychain_compile.tracing import FunctionTracer
+    from tinychain_compile.transforms.appending import TransformAppender
     from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
 
     compiler = TrainingStepCompiler(
         declaration_checker=StrictDeclarationChecker(),
         tracer=FunctionTracer(),
         vjp_engine=ReverseModeEngine(VJP_RULES, WITHOUT_DERIVATIVE),
+        gradient_transformer=TransformAppender(),
         capture_planner=MovementPlanner(),
         dependency_classifier=StructuralClassifier(),
         optimizer_tracer=UpdateTracer(),

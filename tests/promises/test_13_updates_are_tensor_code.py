@@ -161,7 +161,7 @@ def test_a_gradient_of_another_shape_is_refused():
 
 def test_the_record_names_the_runtime_inputs_and_the_optimizer():
     step = compiled("regression")
-    assert step.runtime_inputs == (RuntimeInput("learning_rate"),)
+    assert step.runtime_inputs == (RuntimeInput("learning_rate", valid_range=(0.0, np.inf)),)
     assert step.provenance.optimizer_label == "SGD"
     given = RuntimeInput("learning_rate", default=0.1, valid_range=(0.0, 1.0))
     step = compiled("regression", optimizer_inputs={"learning_rate": given})

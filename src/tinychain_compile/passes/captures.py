@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinychain_compile.artifacts import DerivativeProgram
-from tinychain_compile.ir.graph import IdSource, Operation, Value
+from tinychain_compile.ir.graph import IdSource, NamedValue, Operation, Value
 from tinychain_compile.operators import Slice, StopGradient
 
 
@@ -23,9 +23,14 @@ class MovementPlanner:
         if not copies:
             return program
         operations = [*remade, *(_reconnected(op, copies) for op in program.graph.operations)]
-        gradients = [copies.get(value, value) for _, value in program.graph.outputs]
+        outputs = [NamedValue(n, copies.get(value, value)) for n, value in program.graph.outputs]
         return DerivativeProgram.assemble(
-            program.forward, program.seed, program.parameters, operations, gradients
+            program.forward,
+            program.seed,
+            program.parameters,
+            operations,
+            outputs,
+            program.own_inputs,
         )
 
 

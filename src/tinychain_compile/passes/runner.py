@@ -79,10 +79,11 @@ def _check_derivative(before: DerivativeProgram, after: DerivativeProgram, subje
         after.forward is not before.forward
         or after.seed != before.seed
         or after.parameters != before.parameters
+        or after.own_inputs != before.own_inputs
     ):
         raise PassContractError(
             subject,
-            expected="the program's own forward graph, seed and parameters",
+            expected="the program's own forward graph, seed, parameters and inputs",
             got="others",
             hint="Return program.with_graph(rewritten graph).",
         )

@@ -1,0 +1,1 @@
+"""Checks what the caller declares, before any of the caller's code runs."""

@@ -1,0 +1,1 @@
+"""Changes all gradients at once, as tensor code appended to the derivative program."""
