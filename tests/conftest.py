@@ -7,7 +7,10 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
-collect_ignore = ["golden/make_network_by_jax.py"]  # needs JAX, which tests do not
+collect_ignore = [  # these need JAX and PyTorch, which tests do not
+    "golden/make_network_by_jax.py",
+    "optimizers/make_trajectories_by_torch.py",
+]
 settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("default")
 

@@ -57,9 +57,10 @@ def check_gradients(case: dict[str, Any], loss: Any, gradients: dict[str, Any]) 
             expected = numbers(case["expected_gradients"][name])
             if not same(wrong, expected, tolerance):
                 assert not same(wrong, gradients[name].tolist(), tolerance), fault["meaning"]
-    np.testing.assert_allclose(
-        np.asarray(loss, np.float64), numbers(case["expected_loss"]), **tolerance
-    )
+    if case["expected_loss"] is not None:
+        np.testing.assert_allclose(
+            np.asarray(loss, np.float64), numbers(case["expected_loss"]), **tolerance
+        )
     assert set(gradients) == set(case["expected_gradients"])
     dtypes = case.get("expected_dtypes", {})
     for name, gradient in gradients.items():

@@ -89,7 +89,7 @@ class StepScalars:
                 wanted = [row for row in self._rows if row not in _COUNTED]
                 check_names("optimizer inputs", [name, *wanted], wanted)
             if _is_by_group(value):
-                check_names(f"groups of optimizer input {name!r}", value, groups)
+                check_names(f"groups of optimizer input {name!r}", {**groups, **value}, groups)
                 told |= {groups[group]: own for group, own in value.items()}
             else:
                 told |= dict.fromkeys(groups.values(), value)

@@ -65,6 +65,11 @@ def declared_optimizers(
 
 def _groups(patterns: Mapping[str, object], names: Iterable[str]) -> dict[str, list[str]]:
     """Return the parameters of each pattern; each parameter has exactly one, each pattern some."""
+    for pattern in cast("Iterable[object]", patterns):
+        if not isinstance(pattern, str):
+            raise DeclarationError(
+                "optimizer groups", expected="strings as patterns", got=repr(pattern)
+            )
     groups: dict[str, list[str]] = {pattern: [] for pattern in patterns}
     unused = dict.fromkeys(patterns)
     problems: list[str] = []
