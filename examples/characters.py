@@ -15,16 +15,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from optimizers import recipe
 from reporting import progress_bar
 
 from tinychain_backends.numpy import NumpyContainer, NumpySession
-from tinychain_compile import SGD, TensorType
+from tinychain_compile import TensorType
 from tinychain_compile.functions import attention, gelu, layer_norm, softmax_cross_entropy
 
 Array = NDArray[Any]
 
 LENGTH, WIDTH, HEADS, LAYERS = 64, 64, 4, 2
-BATCH, STEPS, RATE, WARM_UP = 16, 400, 0.5, 40
+BATCH, STEPS, WARM_UP = 16, 400, 40
+RATES = {"adamw": 0.004, "sgd": 0.5}
 
 
 def text_as_numbers() -> tuple[Array, int]:
@@ -101,15 +103,8 @@ def windows(numbers: Array, starts: Array) -> dict[str, Array]:
     return {"tokens": numbers[places], "targets": numbers[places + 1]}
 
 
-def rate_at(step: int, steps: int) -> float:
-    """Return the learning rate: rising at first, then falling to 0 along a half cosine."""
-    if step < WARM_UP:
-        return RATE * (step + 1) / WARM_UP
-    return RATE * 0.5 * (1.0 + float(np.cos(np.pi * (step - WARM_UP) / max(steps - WARM_UP, 1))))
-
-
 def train(
-    is_tied: bool, steps: int, seed: int, report: Callable[[int, float], None]
+    is_tied: bool, optimizer: str, steps: int, seed: int, report: Callable[[int, float], None]
 ) -> Mapping[str, float]:
     """Train, and return the held-out loss beside the entropy of single characters, in nats."""
     numbers, characters = text_as_numbers()
@@ -117,6 +112,7 @@ def train(
     known, held_out = numbers[:cut], numbers[cut:]
     model = initial_model(characters, is_tied, seed)
     tokens = TensorType("i32", ("batch", LENGTH))
+    chosen = recipe(optimizer, RATES[optimizer], steps, min(WARM_UP, steps // 2))
     step = (
         NumpyContainer()
         .compiler()
@@ -124,14 +120,15 @@ def train(
             loss,
             inputs={"tokens": tokens, "targets": tokens, "model": model},
             parameters=["model"],
-            optimizer=SGD(),
+            optimizer=chosen.optimizer,
         )
     )
-    session = NumpySession(step, {"model": model})
+    rates = {"learning_rate": chosen.rate}
+    session = NumpySession(step, {"model": model}, optimizer_inputs=rates)
     rng = np.random.default_rng(seed)
     for number in range(steps):
         batch = windows(known, rng.integers(len(known) - LENGTH - 1, size=BATCH))
-        output = session.step(batch, learning_rate=rate_at(number, steps))
+        output = session.step(batch)
         report(number, float(output["loss"]))
     starts = np.arange(0, len(held_out) - LENGTH - 1, LENGTH)[:256]
     evaluated = session.evaluate(windows(held_out, starts))
@@ -145,6 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--steps", type=int, default=STEPS, help="updates")
     parser.add_argument("--seed", type=int, default=0, help="of weights and windows")
+    parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
     parser.add_argument("--untied", action="store_true", help="give the output its own weights")
     arguments = parser.parse_args()
     if arguments.steps < 1:
@@ -155,7 +153,9 @@ def main() -> None:
         def report(number: int, value: float) -> None:
             progress.update(task, completed=number + 1, loss=f"loss {value:.3f}")
 
-        result = train(not arguments.untied, arguments.steps, arguments.seed, report)
+        result = train(
+            not arguments.untied, arguments.optimizer, arguments.steps, arguments.seed, report
+        )
     print(f"entropy of single characters: {result['entropy']:.3f} nats")
     print(f"held-out loss: {result['loss']:.3f} nats")
 

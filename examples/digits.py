@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from digits_data import Array, Data, load
+from optimizers import recipe
 from reporting import progress_bar
 from rich.console import Console
 from rich.progress import Progress
 
 from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
-from tinychain_compile import SGD, TensorType
+from tinychain_compile import TensorType
 from tinychain_compile.functions import log_softmax, relu
 
 PIXELS, HIDDEN, CLASSES = 64, 128, 10
-BATCH, EPOCHS, RATE = 16, 60, 0.2
+BATCH = 16
+EPOCHS = {"adamw": 20, "sgd": 60}
+RATES = {"adamw": 0.003, "sgd": 0.2}
 
 
 def scores(images: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
@@ -63,32 +66,33 @@ class Run(NamedTuple):
     accuracy: float
 
 
-def train(seed: int, data: Data, epochs: int, progress: Progress) -> Run:
+def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress) -> Run:
     """Compile the step and the scores, train, and measure on the held-out fifth."""
     compiler = NumpyContainer().compiler()
     parameters = initial_parameters(seed)
     parameter_types = {name: TensorType(a.dtype, a.shape) for name, a in parameters.items()}
     images = TensorType("f32", ("batch", PIXELS))
+    batches = len(data.train_labels) // BATCH
+    chosen = recipe(optimizer, RATES[optimizer], epochs * batches)
     step = compiler.compile_training_step(
         cross_entropy,
         inputs={"images": images, "labels": TensorType("i32", ("batch",)), **parameter_types},
         parameters=list(parameters),
-        optimizer=SGD(),
+        optimizer=chosen.optimizer,
     )
     classify = NumpyFunction(
         compiler.compile_function(scores, inputs={"images": images, **parameter_types})
     )
-    session = NumpySession(step, parameters)
+    session = NumpySession(step, parameters, optimizer_inputs={"learning_rate": chosen.rate})
     rng = np.random.default_rng(seed)
     losses: list[float] = []
     task = progress.add_task(f"seed {seed}", total=epochs, loss="")
-    for epoch in range(epochs):
+    for _ in range(epochs):
         order = rng.permutation(len(data.train_labels))
-        rate = RATE * (1.0 - epoch / epochs)  # a runtime input: nothing is compiled again
         total = 0.0
-        for rows in np.array_split(order, len(order) // BATCH):
+        for rows in np.array_split(order, batches):
             batch = {"images": data.train_images[rows], "labels": data.train_labels[rows]}
-            total += float(session.step(batch, learning_rate=rate)["loss"]) * len(rows)
+            total += float(session.step(batch)["loss"]) * len(rows)
         losses.append(total / len(order))
         progress.update(task, advance=1, loss=f"loss {losses[-1]:.4f}")
     return Run(losses, accuracy(classify, session.parameters, data))
@@ -121,16 +125,19 @@ def main() -> None:
     """Train once per seed and print the mean test accuracy."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=1, help="how many runs to average")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the training data")
+    parser.add_argument("--epochs", type=int, help="passes over the training data")
+    parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the loss curve to FILE")
     arguments = parser.parse_args()
-    if arguments.seeds < 1 or arguments.epochs < 1:
+    epochs = EPOCHS[arguments.optimizer] if arguments.epochs is None else arguments.epochs
+    if arguments.seeds < 1 or epochs < 1:
         parser.error("--seeds and --epochs must be at least 1")
 
     data = load()
     console = Console()
     with progress_bar(console=console) as progress:
-        runs = [train(seed, data, arguments.epochs, progress) for seed in range(arguments.seeds)]
+        seeds = range(arguments.seeds)
+        runs = [train(seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
     if arguments.plot:
         plot(runs, arguments.plot)
         console.print(f"wrote {arguments.plot}")

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from digits_data import Array, Data, load
+from optimizers import recipe
 from reporting import progress_bar
 from rich.progress import Progress
 
 from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
-from tinychain_compile import SGD, TensorType
+from tinychain_compile import TensorType
 from tinychain_compile.functions import (
     batch_norm,
     batch_norm_inference,
@@ -31,7 +32,9 @@ from tinychain_compile.functions import (
 )
 
 CHANNELS = (1, 16, 32)
-BATCH, EPOCHS, RATE = 32, 20, 0.1
+BATCH = 32
+EPOCHS = {"adamw": 20, "sgd": 20}
+RATES = {"adamw": 0.003, "sgd": 0.1}
 
 
 def training_loss(images: Array, labels: Array, model: Any, statistics: Any) -> Any:
@@ -94,35 +97,41 @@ def moved_by_a_pixel(images: Array, rng: np.random.Generator) -> Array:
     return moved
 
 
-def train(seed: int, data: Data, epochs: int, progress: Progress) -> float:
+def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress) -> float:
     """Compile, train, and return the share of held-out images that are classified rightly."""
     compiler = NumpyContainer().compiler()
     model, statistics = initial_model(seed)
     images = TensorType("f32", ("batch", 1, 8, 8))
+    batches = len(data.train_labels) // BATCH
+    chosen = recipe(optimizer, RATES[optimizer], epochs * batches)
     learned: dict[str, Any] = {"model": model, "statistics": statistics}
     step = compiler.compile_training_step(
         training_loss,
         inputs={"images": images, "labels": TensorType("i32", ("batch",)), **learned},
         parameters=["model"],
-        optimizer=SGD(),
+        optimizer=chosen.optimizer,
     )
     function = NumpyFunction(
         compiler.compile_function(classify, inputs={"images": images, **learned})
     )
-    session = NumpySession(step, {"model": model}, buffers={"statistics": statistics})
+    session = NumpySession(
+        step,
+        {"model": model},
+        buffers={"statistics": statistics},
+        optimizer_inputs={"learning_rate": chosen.rate},
+    )
     train_images = data.train_images.reshape(-1, 1, 8, 8)
     rng = np.random.default_rng(seed)
     task = progress.add_task(f"seed {seed}", total=epochs, loss="")
-    for epoch in range(epochs):
-        rate = RATE * 0.5 * (1.0 + np.cos(np.pi * epoch / epochs))
+    for _ in range(epochs):
         order = rng.permutation(len(data.train_labels))
         total = 0.0
-        for rows in np.array_split(order, len(order) // BATCH):
+        for rows in np.array_split(order, batches):
             batch = {
                 "images": moved_by_a_pixel(train_images[rows], rng),
                 "labels": data.train_labels[rows],
             }
-            total += float(session.step(batch, learning_rate=rate)["loss"]) * len(rows)
+            total += float(session.step(batch)["loss"]) * len(rows)
         progress.update(task, advance=1, loss=f"loss {total / len(order):.4f}")
     return accuracy(function, session.parameters, session.buffers, data)
 
@@ -143,13 +152,16 @@ def main() -> None:
     """Train once per seed and print the mean test accuracy."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=1, help="how many runs to average")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the training data")
+    parser.add_argument("--epochs", type=int, help="passes over the training data")
+    parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
     arguments = parser.parse_args()
-    if arguments.seeds < 1 or arguments.epochs < 1:
+    epochs = EPOCHS[arguments.optimizer] if arguments.epochs is None else arguments.epochs
+    if arguments.seeds < 1 or epochs < 1:
         parser.error("--seeds and --epochs must be at least 1")
     data = load()
     with progress_bar() as progress:
-        shares = [train(seed, data, arguments.epochs, progress) for seed in range(arguments.seeds)]
+        seeds = range(arguments.seeds)
+        shares = [train(seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
     print(f"test accuracy: {100 * np.mean(shares):.1f}%")
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import tinychain_compile
+
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/backends.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/backends.md", "docs/optimizers.md"]
 
 
 def python_blocks(path: Path) -> list[str]:
@@ -47,6 +49,14 @@ def test_every_decision_record_is_listed_and_has_its_sections():
         text = path.read_text()
         for section in ("Context", "Decision", "Consequences", "Alternatives rejected"):
             assert f"## {section}\n" in text
+
+
+def test_every_optimizer_and_transform_is_in_its_document():
+    text = (ROOT / "docs" / "optimizers.md").read_text()
+    for name in tinychain_compile.__all__:
+        module = getattr(getattr(tinychain_compile, name), "__module__", "")
+        if module.startswith(("tinychain_compile.optimizers", "tinychain_compile.transforms")):
+            assert f"`{name}" in text, name
 
 
 def test_the_design_document_lists_every_error_category():
