@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.types import TensorType
@@ -11,8 +11,9 @@ from tinychain_compile.namespace.elementwise import maximum, minimum, sqrt
 from tinychain_compile.optimizers.base import (
     COUNTED,
     CatalogueOptimizer,
-    Scalar,
-    State,
+    Given,
+    Slots,
+    Updated,
     moment,
     optional_rate,
     positive,
@@ -85,18 +86,12 @@ class Adafactor(CatalogueOptimizer):
             shapes = {"row": shape[:-1], "column": (*shape[:-2], shape[-1])}
         return tuple(Slot(name, TensorType.of(dtype, own)) for name, own in shapes.items())
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and second moments."""
         learning_rate, step = given["learning_rate"], given["step"]
         beta = 1.0 - step ** (-given["decay_power"])
         square = gradient * gradient + given["epsilon"]
-        state: State = {}
+        state: dict[str, Tensor] = {}
         if "row" in slots:
             row = state["row"] = moment(slots["row"], beta, square.mean(-1))
             column = state["column"] = moment(slots["column"], beta, square.mean(-2))

@@ -8,8 +8,10 @@ from tinychain_compile.namespace.elementwise import abs, maximum, sqrt
 from tinychain_compile.optimizers.base import (
     COUNTED,
     CatalogueOptimizer,
+    Given,
     Scalar,
-    State,
+    Slots,
+    Updated,
     decayed,
     fraction,
     moment,
@@ -60,9 +62,7 @@ class AdamFamily(CatalogueOptimizer):
         )
 
 
-def new_moments(
-    gradient: Tensor, slots: Mapping[str, Tensor], given: Mapping[str, Scalar]
-) -> dict[str, Tensor]:
+def new_moments(gradient: Tensor, slots: Slots, given: Given) -> dict[str, Tensor]:
     """Return the first moment ``m`` and the second moment ``v`` after this gradient."""
     return {
         "m": moment(slots["m"], given["beta1"], gradient),
@@ -89,13 +89,7 @@ class Adam(AdamFamily):
     Source: D. Kingma and J. Ba, Adam: A Method for Stochastic Optimization, 2015.
     """
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and moments."""
         moments = new_moments(decayed(gradient, parameter, given), slots, given)
         return parameter - given["learning_rate"] * corrected(moments, given), moments
@@ -129,13 +123,7 @@ class AdamW(AdamFamily):
             frozen=frozen,
         )
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and moments."""
         moments = new_moments(gradient, slots, given)
         direction = decayed(corrected(moments, given), parameter, given)
@@ -180,13 +168,7 @@ class AMSGrad(AdamFamily):
         )
         self._of_corrected = of_corrected
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter, moments and largest second moment."""
         moments = new_moments(decayed(gradient, parameter, given), slots, given)
         correction = 1.0 - given["beta2"] ** given["step"]
@@ -213,13 +195,7 @@ class Adamax(AdamFamily):
 
     slot_names = ("m", "u")
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter, moment and largest gradient."""
         gradient = decayed(gradient, parameter, given)
         m = moment(slots["m"], given["beta1"], gradient)

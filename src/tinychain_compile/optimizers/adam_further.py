@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.namespace.elementwise import sqrt, where
 from tinychain_compile.optimizers.adam import AdamFamily, corrected, new_moments
 from tinychain_compile.optimizers.base import (
+    Given,
     Scalar,
-    State,
+    Slots,
+    Updated,
     decayed,
     optional_rate,
     wide,
@@ -61,13 +63,7 @@ class NAdam(AdamFamily):
         product = Slot("product", TensorType.of(wide(parameter.dtype), ()), Fill(1.0))
         return (*super().slots(parameter), *([product] if self._decays else []))
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter, moments and product of momenta."""
         gradient = decayed(gradient, parameter, given)
         state = new_moments(gradient, slots, given)
@@ -116,13 +112,7 @@ class LAMB(AdamFamily):
             frozen=frozen,
         )
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and moments."""
         moments = new_moments(gradient, slots, given)
         direction = decayed(corrected(moments, given), parameter, given)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.namespace.elementwise import maximum, sqrt
 from tinychain_compile.optimizers.base import (
     COUNTED,
     CatalogueOptimizer,
+    Given,
     Scalar,
-    State,
+    Slots,
+    Updated,
     decayed,
     fraction,
     moment,
@@ -75,13 +77,7 @@ class Adagrad(CatalogueOptimizer):
         (total,) = super().slots(parameter)
         return (Slot(total.name, total.type, Fill(self._initial_total)),)
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and total."""
         gradient = decayed(gradient, parameter, given)
         total = slots["total"] + gradient * gradient
@@ -127,13 +123,7 @@ class Adadelta(CatalogueOptimizer):
             frozen=frozen,
         )
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and means."""
         gradient = decayed(gradient, parameter, given)
         rho, epsilon = given["rho"], given["epsilon"]
@@ -193,13 +183,7 @@ class RMSprop(CatalogueOptimizer):
             *([] if momentum is None else ["m"]),
         )
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter, means and momentum."""
         gradient = decayed(gradient, parameter, given)
         square = moment(slots["v"], given["decay"], gradient * gradient)

@@ -16,8 +16,14 @@ from tinychain_compile.tensor import Tensor
 Scalar: TypeAlias = Tensor | float
 """A hyperparameter: a traced scalar, or a number where it is frozen into the program."""
 
-State: TypeAlias = dict[str, Tensor]
-"""The new value of each slot."""
+Given: TypeAlias = Mapping[str, Scalar]
+"""Each hyperparameter by name, and ``step`` where it is read."""
+
+Slots: TypeAlias = Mapping[str, Tensor]
+"""The value of each slot by name."""
+
+Updated: TypeAlias = tuple[Tensor, Slots]
+"""The new parameter, and the new value of each slot."""
 
 
 def rate(name: str, default: float | None) -> RuntimeInput:
@@ -49,7 +55,7 @@ def moment(old: Tensor, beta: Scalar, new: Tensor) -> Tensor:
     return beta * old + (1.0 - beta) * new
 
 
-def decayed(gradient: Tensor, parameter: Tensor, given: Mapping[str, Scalar]) -> Tensor:
+def decayed(gradient: Tensor, parameter: Tensor, given: Given) -> Tensor:
     """Return ``gradient + weight_decay * parameter``, where there is such a decay."""
     if "weight_decay" not in given:
         return gradient
@@ -127,20 +133,14 @@ class CatalogueOptimizer:
         updated = updated.astype(parameter.dtype)
         return (updated, new) if new else updated
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and slots, all in the dtype of arithmetic.
 
         Args:
-            parameter: As it is, and so on, in f32 at least.
+            parameter: The old parameter.
             gradient: Its gradient.
-            slots: The old value of each slot.
-            given: Each hyperparameter, and ``step`` where it is read.
+            slots: The old slots.
+            given: What the rule reads beside.
         """
         raise NotImplementedError
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.namespace.elementwise import sign, where
 from tinychain_compile.optimizers.base import (
     COUNTED,
     CatalogueOptimizer,
-    Scalar,
-    State,
+    Given,
+    Slots,
+    Updated,
     decayed,
     fraction,
     moment,
@@ -68,13 +69,7 @@ class SGD(CatalogueOptimizer):
         super().__init__(*rows, frozen=frozen, choices=nesterov)
         self._nesterov = nesterov
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and momentum."""
         gradient = decayed(gradient, parameter, given)
         learning_rate = given["learning_rate"]
@@ -123,13 +118,7 @@ class Lion(CatalogueOptimizer):
             frozen=frozen,
         )
 
-    def rule(
-        self,
-        parameter: Tensor,
-        gradient: Tensor,
-        slots: Mapping[str, Tensor],
-        given: Mapping[str, Scalar],
-    ) -> tuple[Tensor, State]:
+    def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and momentum."""
         direction = sign(moment(slots["m"], given["beta1"], gradient))
         direction = decayed(direction, parameter, given)
