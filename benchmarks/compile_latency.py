@@ -18,13 +18,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from rich.console import Console
 from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
 from tinychain_compile import (
     NO_FUSION,
-    SGD,
     CompiledTrainingStep,
     OperationContext,
     OperationHandlerRegistry,
@@ -38,6 +38,7 @@ STAGES = (
     "declaration_checker",
     "tracer",
     "vjp_engine",
+    "gradient_transformer",
     "capture_planner",
     "dependency_classifier",
     "optimizer_tracer",
@@ -66,28 +67,32 @@ def trivial_container() -> Any:
 
 
 def compile_ours(container: Any, workload: Workload) -> CompiledTrainingStep:
-    """Compile a workload with SGD."""
+    """Compile a workload with its optimizer."""
     step: CompiledTrainingStep = container.compiler().compile_training_step(
         workload.loss,
         inputs=workload.inputs,
         parameters=workload.parameters,
-        optimizer=SGD(),
+        optimizer=workload.our_optimizer(),
     )
     return step
 
 
 def compile_jax(workload: Workload) -> Any:
-    """Trace and lower the same step, without generating code."""
+    """Trace and lower the same step, without generating code; return it and its CPU seconds."""
     spec: Any = jax.ShapeDtypeStruct
     leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(workload.inputs).items()}
     parameters, batch = workload.structured(leaves)
 
-    def step(parameters: Any, batch: Any, rate: Any) -> Any:
+    def step(parameters: Any, state: Any, batch: Any, rate: Any) -> Any:
         loss, gradients = jax.value_and_grad(workload.jax_loss)(parameters, **batch)
-        return loss, jax.tree.map(lambda p, g: p - rate * g, parameters, gradients)
+        updates, state = workload.jax_optimizer(rate).update(gradients, state, parameters)
+        return loss, optax.apply_updates(parameters, updates), state
 
+    state = jax.eval_shape(workload.jax_optimizer(0.1).init, parameters)
     rate = spec((), jnp.float32)
-    return jax.jit(step).trace(parameters, batch, rate).lower()
+    begin = time.process_time()
+    lowered = jax.jit(step).trace(parameters, state, batch, rate).lower()
+    return lowered, time.process_time() - begin
 
 
 def cpu_seconds(function: Callable[[], object]) -> float:
@@ -149,7 +154,7 @@ def measure(workload: Workload, repeats: int) -> dict[str, Any]:
     theirs: list[float] = []
     for _ in range(repeats):
         ours += [cpu_seconds(lambda: compile_ours(container, workload)) for _ in range(TURN)]
-        theirs += [cpu_seconds(lambda: compile_jax(workload)) for _ in range(TURN)]
+        theirs += [compile_jax(workload)[1] for _ in range(TURN)]
     ours_s, jax_s = statistics.median(ours), statistics.median(theirs)
     return {
         "workload": workload.name,

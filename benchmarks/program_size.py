@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
-from tinychain_compile import SGD, CompileOptions, compile_training_step
+from tinychain_compile import CompileOptions, compile_training_step
 from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast
 from tinychain_compile.testing import RecordingRegistry
 
@@ -29,7 +29,7 @@ def measure(workload: Workload) -> dict[str, Any]:
             workload.loss,
             inputs=workload.inputs,
             parameters=workload.parameters,
-            optimizer=SGD(),
+            optimizer=workload.our_optimizer(),
             handlers=RecordingRegistry(),
             options=CompileOptions(nan_guard=guard),
         )
@@ -50,7 +50,7 @@ def operations_at(workload: Workload, tier: str) -> int:
         workload.loss,
         inputs=workload.inputs,
         parameters=workload.parameters,
-        optimizer=SGD(),
+        optimizer=workload.our_optimizer(),
         handlers=registry,
     )
     updates = {id(row.update): row.lowered_update_graph for row in step.parameters}

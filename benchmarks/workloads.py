@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_compile import InputSpec, TensorType, flatten, unflatten
+from tinychain_compile import SGD, AdamW, InputSpec, TensorType, flatten, unflatten
 from tinychain_compile.functions import (
     attention,
     conv,
@@ -38,6 +38,7 @@ class Workload:
         inputs: The type of each input, nested.
         parameters: The names to differentiate by; prefixes stand for all below them.
         classes: What integer inputs stay below.
+        optimizer: Its name: ``adamw`` or ``momentum``.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Workload:
     inputs: Mapping[str, InputSpec]
     parameters: tuple[str, ...]
     classes: int
+    optimizer: str = "adamw"
 
     def arrays(self, seed: int = 0) -> dict[str, Array]:
         """Return seeded inputs by flat name: small weights, normal data, random classes."""
@@ -61,6 +63,18 @@ class Workload:
                 drawn: Array = rng.normal(size=type.shape) * scale + offset
                 made[name] = drawn.astype(type.dtype)
         return made
+
+    def our_optimizer(self) -> AdamW | SGD:
+        """Return the optimizer, its rate a runtime input."""
+        return AdamW() if self.optimizer == "adamw" else SGD(momentum=0.9)
+
+    def jax_optimizer(self, rate: Any) -> Any:
+        """Return the same of Optax."""
+        import optax
+
+        if self.optimizer == "adamw":
+            return optax.adamw(rate, weight_decay=0.01)
+        return optax.sgd(rate, momentum=0.9)
 
     def structured(self, arrays: Mapping[str, Array]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return arrays by flat name as the two structures that the JAX loss takes."""
@@ -101,7 +115,7 @@ def mlp(
     data = {"x": TensorType(dtype, (batch, sizes[0])), "labels": TensorType("i32", (batch,))}
     return Workload(
         "W1",
-        f"MLP {'-'.join(map(str, sizes))}, batch {batch}, SGD",
+        f"MLP {'-'.join(map(str, sizes))}, batch {batch}, AdamW",
         _mlp_loss,
         _mlp_jax,
         data | parameters,
@@ -154,12 +168,13 @@ def cnn(
     data = {"x": TensorType(dtype, (batch, 1, size, size)), "labels": TensorType("i32", (batch,))}
     return Workload(
         "W2",
-        f"CNN, two conv + pool, {size} x {size}, batch {batch}, SGD",
+        f"CNN, two conv + pool, {size} x {size}, batch {batch}, momentum",
         _cnn_loss,
         _cnn_jax,
         data | parameters,
         tuple(parameters),
         10,
+        optimizer="momentum",
     )
 
 
@@ -257,7 +272,7 @@ def gpt(
 
     return Workload(
         "W3",
-        f"GPT-like, {layers} layers, width {width}, sequence {length}, batch {batch}, SGD",
+        f"GPT-like, {layers} layers, width {width}, sequence {length}, batch {batch}, AdamW",
         loss,
         jax_loss,
         {"tokens": positions, "targets": positions, "model": model},

@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 LENGTH, WIDTH, HEADS, LAYERS = 64, 64, 4, 2
 BATCH, STEPS, WARM_UP = 16, 400, 40
-RATES = {"adamw": 0.004, "sgd": 0.5}
+RATES = {"adamw": 0.006, "sgd": 0.5}
 
 
 def text_as_numbers() -> tuple[Array, int]:

@@ -27,7 +27,7 @@ from tinychain_compile.functions import log_softmax, relu
 PIXELS, HIDDEN, CLASSES = 64, 128, 10
 BATCH = 16
 EPOCHS = {"adamw": 20, "sgd": 60}
-RATES = {"adamw": 0.003, "sgd": 0.2}
+RATES = {"adamw": 0.005, "sgd": 0.2}
 
 
 def scores(images: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:

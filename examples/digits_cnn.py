@@ -33,8 +33,8 @@ from tinychain_compile.functions import (
 
 CHANNELS = (1, 16, 32)
 BATCH = 32
-EPOCHS = {"adamw": 20, "sgd": 20}
-RATES = {"adamw": 0.003, "sgd": 0.1}
+EPOCHS = {"adamw": 15, "sgd": 20}
+RATES = {"adamw": 0.01, "sgd": 0.1}
 
 
 def training_loss(images: Array, labels: Array, model: Any, statistics: Any) -> Any:

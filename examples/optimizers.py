@@ -15,7 +15,7 @@ class Recipe(NamedTuple):
     rate: Schedule
 
 
-def recipe(name: str, peak: float, steps: int, warm_up: int = 0, decay: float = 0.01) -> Recipe:
+def recipe(name: str, peak: float, steps: int, warm_up: int = 0, decay: float = 0.1) -> Recipe:
     """Return an optimizer by name, with a cosine from ``peak`` down to 0 after a warm-up.
 
     Args:

@@ -36,6 +36,11 @@ def test_three_seeds_reach_97_percent_on_the_held_out_fifth():
     assert float(last.removeprefix("test accuracy: ").removesuffix("%")) >= 97.0
 
 
+def test_it_trains_by_plain_sgd_too():
+    output = run("--epochs", "2", "--optimizer", "sgd")
+    assert float(output.splitlines()[-1].removeprefix("test accuracy: ").removesuffix("%")) > 80
+
+
 @pytest.mark.parametrize("arguments", [("--seeds", "0"), ("--epochs", "0")])
 def test_a_number_below_one_is_refused(arguments):
     with pytest.raises(subprocess.CalledProcessError) as caught:

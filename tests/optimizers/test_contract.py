@@ -11,6 +11,7 @@ from tests.optimizers.running import batch_of, compiled_for_gradients, train
 from tests.optimizers.scenarios import RATE, SETTINGS, gradients, start
 from tinychain_backends.numpy import NumpyContainer, NumpyEvaluator, NumpySession
 from tinychain_compile import (
+    LAMB,
     SGD,
     Adafactor,
     Adagrad,
@@ -165,6 +166,28 @@ def test_the_twelve_operators_train_with_every_optimizer(name):
         trainer.step(batch_of(row))
         for parameter, array in ours.items():
             np.testing.assert_allclose(trainer.parameters[parameter], array, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "g", "moved"),
+    [(0.0, 2.0, -0.5), (3.0, 0.0, 0.0), (3.0, 2.0, -1.5)],
+    ids=["no length", "no direction", "both"],
+)
+def test_lamb_moves_by_the_parameters_length_where_there_is_one(parameter, g, moved):
+    shape = {"w": np.array([parameter])}
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda w: np.sum(w * g),
+            inputs=shape,
+            parameters=["w"],
+            optimizer=LAMB(0.5, epsilon=1e-12),
+        )
+    )
+    session = NumpySession(step, shape)
+    session.step({})
+    np.testing.assert_allclose(session.parameters["w"], parameter + moved, rtol=1e-9)
 
 
 @pytest.mark.parametrize("optimizer", [Adam(RATE), NAdam(RATE), Adafactor(RATE), SGD(RATE)])

@@ -87,6 +87,28 @@ def test_groups_of_one_kind_share_their_updates():
                      f" by {kind}" for kind in ("AdamW", "Adam")}  # fmt: skip
 
 
+def test_groups_that_freeze_other_values_do_not_share():
+    types = {"a": np.zeros(2), "b": np.zeros(2)}
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda a, b: np.sum(a) + np.sum(b),
+            inputs=types,
+            parameters=list(types),
+            optimizer={name: SGD(rate, frozen=["learning_rate"]) for name, rate in RATES.items()},
+        )
+    )
+    assert step.shared_updates == (("a",), ("b",))
+    session = NumpySession(step, types)
+    session.step({})
+    for name, rate in RATES.items():
+        np.testing.assert_array_equal(session.parameters[name], [-rate, -rate])
+
+
+RATES = {"a": 0.5, "b": 0.25}
+
+
 def test_names_of_which_one_contains_another_are_apart():
     types = {name: np.full(1, value) for name, value in {"w": 1.0, "w1": 3.0, "w_1": 0.5}.items()}
     step = (

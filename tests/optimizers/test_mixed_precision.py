@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_backends.numpy import NumpyContainer, NumpyEvaluator, NumpySession
 from tinychain_compile import (
     SGD,
     Adam,
@@ -177,10 +177,16 @@ def test_micro_batches_may_have_different_scales_and_an_overflow_drops_them():
 
 
 def test_the_merged_step_reads_the_scale_as_its_seed():
-    session = session_of(MixedPrecision(SGD(0.1), loss_scale=8.0), "f16")
+    session = session_of(MixedPrecision(SGD(0.5), loss_scale=8.0), "f16")
     merged = merge_step(session._record)
-    assert "loss_scale" in dict(merged.inputs)
-    assert "gradients_finite" in dict(merged.outputs)
+    given = {**gradient(1.0, 2.0, 1e4), **session.state.arrays}
+    scalars = {"loss_scale": np.float32(8.0), "learning_rate": np.float32(0.5)}
+    outputs = NumpyEvaluator().evaluate(merged, {**given, **scalars})
+    assert not outputs["gradients_finite"]  # 8e4 is beyond f16
+    given |= gradient(1.0, 2.0, 3.0)
+    outputs = NumpyEvaluator().evaluate(merged, {**given, **scalars})
+    assert outputs["gradients_finite"]
+    np.testing.assert_array_equal(outputs["w/master"], START - np.array([0.5, 1.0, 1.5]))
 
 
 def test_gradients_are_shown_without_the_scale():

@@ -118,7 +118,5 @@ class LAMB(AdamFamily):
         direction = decayed(corrected(moments, given), parameter, given)
         length = sqrt((parameter * parameter).sum())
         own = sqrt((direction * direction).sum())
-        one = own.full(1.0)
-        is_usable = (length > 0.0) & (own > 0.0)
-        ratio = where(is_usable, length / where(is_usable, own, one), one)
+        ratio = where((length > 0.0) & (own > 0.0), length / own, own.full(1.0))
         return parameter - given["learning_rate"] * ratio * direction, moments

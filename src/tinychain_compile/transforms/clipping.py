@@ -122,6 +122,4 @@ def _square_of_all(gradients: Gradients) -> Tensor:
 def _shortening(square: Tensor, bound: Tensor) -> Tensor:
     """Return the factor that brings a norm, given its square, down to a bound; else 1."""
     norm = sqrt(square)
-    one = norm.full(1.0)
-    is_within = norm <= bound
-    return where(is_within, one, bound / where(is_within, one, norm))
+    return where(norm <= bound, norm.full(1.0), bound / norm)
