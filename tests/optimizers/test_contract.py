@@ -17,6 +17,7 @@ from tinychain_compile import (
     Adagrad,
     Adam,
     AdamW,
+    CompileOptions,
     CopyOfParameter,
     Fill,
     NAdam,
@@ -29,6 +30,7 @@ from tinychain_compile import (
 from tinychain_compile.errors import (
     BindingError,
     DeclarationError,
+    DisconnectedParameterError,
     UpdateOutputError,
     UpdateSignatureError,
 )
@@ -244,6 +246,47 @@ def test_an_update_is_traced_by_itself_with_its_slots():
         slots=optimizer.slots(w),
     )
     assert [name for name, _ in traced.graph.outputs] == ["parameter", "m"]
+
+
+def test_a_tied_parameter_is_updated_once():
+    types = {"w": TensorType("f64", (2,))}
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda w: np.sum(w * 2.0) + np.sum(w * 3.0),
+            inputs=types,
+            parameters=["w"],
+            optimizer=SGD(1.0, momentum=0.5),
+        )
+    )
+    session = NumpySession(step, {"w": np.zeros(2)})
+    session.step({})
+    np.testing.assert_array_equal(session.parameters["w"], [-5.0, -5.0])
+    np.testing.assert_array_equal(session.state.slots["w/m"], [5.0, 5.0])
+
+
+def test_an_unused_parameter_is_an_error_or_decays_as_with_a_gradient_of_zero():
+    types = {"w": np.ones(2), "unused": np.ones(2)}
+
+    def compile_it(**options):
+        return (
+            NumpyContainer()
+            .compiler()
+            .compile_training_step(
+                lambda w, unused: np.sum(w),
+                inputs=types,
+                parameters=list(types),
+                optimizer=AdamW(0.5, weight_decay=0.5),
+                options=CompileOptions(**options),
+            )
+        )
+
+    with pytest.raises(DisconnectedParameterError, match="unused"):
+        compile_it()
+    session = NumpySession(compile_it(on_disconnected="zero"), types)
+    session.step({})
+    np.testing.assert_array_equal(session.parameters["unused"], [0.75, 0.75])
 
 
 # Bad input.

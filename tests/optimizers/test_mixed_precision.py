@@ -81,6 +81,13 @@ def test_without_f32_values_they_are_lost_and_a_warning_says_so_once():
     np.testing.assert_array_equal(session.parameters["w"][1:], START.astype("f4")[1:])
 
 
+def test_a_rate_of_zero_is_no_loss_and_does_not_use_up_the_warning():
+    session = session_of(Adam(), "bf16")
+    session.step(ONE, learning_rate=0.0)
+    with pytest.warns(PrecisionWarning):
+        session.step(ONE, learning_rate=1e-3)
+
+
 @pytest.mark.parametrize(
     ("optimizer", "dtype", "batch"),
     [

@@ -262,7 +262,7 @@ class NumpySession:
             parameters[row.name] = _own(results[row.updated_parameter_value_id], bound)
             for slot in row.slots:
                 slots[slot.key] = _own(results[slot.output_value_id], bound)
-        self._warn_of_standstill(parameters, derived)
+        self._warn_of_standstill(parameters, derived, scalars)
         return replace(
             state,
             parameters=read_only(parameters),
@@ -271,10 +271,15 @@ class NumpySession:
         )
 
     def _warn_of_standstill(
-        self, parameters: Mapping[str, Array], derived: Mapping[str, Array]
+        self,
+        parameters: Mapping[str, Array],
+        derived: Mapping[str, Array],
+        scalars: Mapping[str, float],
     ) -> None:
         """Warn once of each short parameter most of whose elements an update could not move."""
         for row in tuple(self._watched):
+            if scalars.get(row.runtime_inputs.get("learning_rate", "")) == 0.0:
+                continue
             has_gradient = derived[row.gradient_value_id] != 0
             stands_still = parameters[row.name] == self._state.parameters[row.name]
             share = np.count_nonzero(stands_still & has_gradient)
