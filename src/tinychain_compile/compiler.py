@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from tinychain_compile.artifacts import (
     StepProvenance,
     TracedUpdate,
 )
-from tinychain_compile.errors import LossOutputError
+from tinychain_compile.errors import DeclarationError, LossOutputError
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
@@ -50,6 +50,7 @@ from tinychain_compile.protocols import (
 )
 from tinychain_compile.reports import HandlerRank, HandlerRanking, SupportReport
 from tinychain_compile.runtime_inputs import LOSS_SCALE
+from tinychain_compile.settings import StepDefaults
 from tinychain_compile.slots import Fill, Slot, SlotCompilation
 from tinychain_compile.support import (
     LegalizedProgram,
@@ -136,6 +137,7 @@ class TrainingStepCompiler:
     legalizer: Legalizer
     pass_runner: PassRunner
     lowerer: Lowerer
+    defaults: StepDefaults = field(default_factory=StepDefaults)
 
     def compile_training_step(
         self,
@@ -143,7 +145,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: OptimizerChoice,
+        optimizer: OptimizerChoice | None = None,
         optimizer_inputs: OptimizerInputs = None,
         bind_input: BindInput | None = None,
         seed_label: str = "seed",
@@ -159,21 +161,25 @@ class TrainingStepCompiler:
                 auxiliary outputs. Called once.
             inputs: The dtype and shape of each input, parameters included; may be nested.
             parameters: The names to differentiate by, in order; a prefix stands for all below it.
-            optimizer: Gives each new parameter.
+            optimizer: Gives each new parameter; by default the configured one.
             optimizer_inputs: The runtime scalars of the update; by default what it requires.
             bind_input: Makes the target value of what a program reads; by default its row.
             seed_label: What the seed is called in the derivative program.
-            forward_expansions: Passes over the forward graph.
+            forward_expansions: Passes over the forward graph, after the configured ones.
             derivative_expansions: Passes over the derivative program.
             update_expansions: Passes over each update.
-            options: Policies.
+            options: Policies; by default the configured ones.
 
         Raises:
             CompilationError: Or the member of the family that says what is wrong. What the loss or
                 the update itself raises passes through.
         """
-        options = options or CompileOptions()
-        passes = _Passes(forward_expansions, derivative_expansions, update_expansions)
+        options = options or self.defaults.options
+        passes = _Passes(
+            self.defaults.with_configured("forward", forward_expansions),
+            self.defaults.with_configured("derivative", derivative_expansions),
+            self.defaults.with_configured("update", update_expansions),
+        )
         prepared = self._prepared(
             loss,
             inputs=inputs,
@@ -265,9 +271,9 @@ class TrainingStepCompiler:
                 parameter_names=declaration.parameters,
                 pass_labels=MappingProxyType(
                     {
-                        "forward": _labels(forward_expansions),
-                        "derivative": _labels(derivative_expansions),
-                        "update": _labels(update_expansions),
+                        "forward": _labels(passes.forward),
+                        "derivative": _labels(passes.derivative),
+                        "update": _labels(passes.update),
                     }
                 ),
                 optimizer_label=declaration.optimizer_label,
@@ -280,7 +286,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: OptimizerChoice,
+        optimizer: OptimizerChoice | None = None,
         optimizer_inputs: OptimizerInputs = None,
         options: CompileOptions | None = None,
     ) -> SupportReport:
@@ -288,7 +294,7 @@ class TrainingStepCompiler:
 
         Missing handlers do not stop it: all are in the report.
         """
-        options = options or CompileOptions()
+        options = options or self.defaults.options
         prepared = self._prepared(
             loss,
             inputs=inputs,
@@ -306,7 +312,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: OptimizerChoice,
+        optimizer: OptimizerChoice | None = None,
         optimizer_inputs: OptimizerInputs = None,
         options: CompileOptions | None = None,
     ) -> HandlerRanking:
@@ -315,7 +321,7 @@ class TrainingStepCompiler:
         Everything is legalized again as if there were one more handler, for each operator that was
         decomposed anywhere.
         """
-        options = options or CompileOptions()
+        options = options or self.defaults.options
         prepared = self._prepared(
             loss,
             inputs=inputs,
@@ -360,6 +366,7 @@ class TrainingStepCompiler:
         Raises:
             CompilationError: Or the member of the family that says what is wrong.
         """
+        expansions = self.defaults.with_configured("function", expansions)
         types = self.declaration_checker.check_function(
             function, inputs=inputs, bind_input=bind_input, passes={"function": expansions}
         )
@@ -384,7 +391,7 @@ class TrainingStepCompiler:
         *,
         inputs: Mapping[str, InputSpec],
         parameters: Sequence[str],
-        optimizer: OptimizerChoice,
+        optimizer: OptimizerChoice | None,
         optimizer_inputs: OptimizerInputs,
         options: CompileOptions,
         bind_input: BindInput | None = None,
@@ -392,11 +399,18 @@ class TrainingStepCompiler:
         passes: _Passes = _NO_PASSES,
     ) -> _Prepared:
         """Do all that comes before legalization."""
+        chosen = self.defaults.optimizer if optimizer is None else optimizer
+        if chosen is None:
+            raise DeclarationError(
+                "optimizer",
+                expected="one, in the call or in the container's settings",
+                got="none",
+            )
         declaration = self.declaration_checker.check(
             loss,
             inputs=inputs,
             parameters=parameters,
-            optimizer=optimizer,
+            optimizer=chosen,
             optimizer_inputs=optimizer_inputs,
             bind_input=bind_input,
             seed_label=seed_label,

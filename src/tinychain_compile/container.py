@@ -8,14 +8,16 @@ copies its whole graph and makes the backend's providers the slots' defaults
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from dependency_injector import containers, providers
 
 from tinychain_compile.autodiff import ReverseModeEngine
 from tinychain_compile.compiler import TrainingStepCompiler
+from tinychain_compile.conformity import check_fits
 from tinychain_compile.declaration.checker import StrictDeclarationChecker
 from tinychain_compile.decompositions import APPROXIMATE, DECOMPOSITIONS, UNDECOMPOSED
 from tinychain_compile.dependencies import StructuralClassifier
@@ -40,17 +42,51 @@ from tinychain_compile.protocols import (
     Tracer,
     VJPEngine,
 )
+from tinychain_compile.settings import (
+    DEFAULTS,
+    STAGES,
+    Settings,
+    StepDefaults,
+    check_settings,
+    defaults_of,
+    merged,
+    read_settings,
+    stage_of,
+)
 from tinychain_compile.tracing import FunctionTracer
 from tinychain_compile.transforms.appending import TransformAppender
 from tinychain_compile.vjp_rules import GUARDS, VJP_RULES, WITHOUT_DERIVATIVE
 
 
 class Slot(providers.Dependency[Any]):
-    """A provider that a backend must fill; resolving an empty one names every empty slot."""
+    """A provider that a backend must fill, and whose object must fit a Protocol.
+
+    Resolving an empty one names every empty slot.
+
+    Args:
+        protocol: What the object must fit.
+    """
+
+    def __init__(self, protocol: type = object) -> None:
+        cast(Any, super()).__init__()
+        self.protocol = protocol
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        copied: Any = cast(Any, super()).__deepcopy__(memo)
+        copied.protocol = self.protocol
+        return copied
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.check_filled()
-        return super().__call__(*args, **kwargs)
+        given = super().__call__(*args, **kwargs)
+        check_fits(given, self.protocol, self.parent_name or "slot")
+        return given
+
+    def override(self, provider: Any) -> Any:
+        """Put another provider, or an object, in place of the backend's."""
+        if isinstance(provider, type):
+            check_fits(provider, self.protocol, self.parent_name or "slot")
+        return cast(Any, super()).override(provider)
 
     def check_filled(self) -> None:
         """Raise the error that names every empty slot of the container, if this one is empty."""
@@ -63,7 +99,7 @@ class Slot(providers.Dependency[Any]):
         empty = [k for k in slots if not found[k].is_defined] or ["slot"]
         hint = "Assign these providers in a class that derives from the container."
         for slot in empty:
-            others = [k for k in found if k not in _STAGES and k not in slots]
+            others = [k for k in found if k not in _OWN and k not in slots]
             for near in get_close_matches(slot, others, n=1):
                 hint += f" Is {near!r} meant to be {slot!r}?"
         raise BackendError(
@@ -80,6 +116,19 @@ def _filled(slot: Slot) -> Callable[[], Any]:
     return slot
 
 
+def _stage(name: str, settings: Settings, own: Callable[[], Any]) -> Any:
+    """Return the stage that the settings name, else the container's own."""
+    configured = stage_of(settings, name)
+    return own() if configured is None else configured
+
+
+def _checked_compiler(defaults: StepDefaults, **stages: Any) -> TrainingStepCompiler:
+    """Return the compiler over these stages, after checking that each fits its Protocol."""
+    for name, stage in stages.items():
+        check_fits(stage, STAGES[name], f"stage {name}")
+    return TrainingStepCompiler(**stages, defaults=defaults)
+
+
 class TrainingStepContainer(containers.DeclarativeContainer):
     """Wires the stages into a compiler. Derive, and assign the two slots.
 
@@ -88,41 +137,71 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     cached, so the compiler sees it at once.
     """
 
-    handler_registry: providers.Provider[HandlerRegistry] = Slot()
-    fusion_hook: providers.Provider[FusionHook] = Slot()
+    default_config: ClassVar[Settings] = {}
+    """Settings that a backend's class starts with, over those of the class it derives from."""
 
-    declaration_checker: providers.Provider[DeclarationChecker] = providers.Factory(
-        StrictDeclarationChecker
+    config = providers.Configuration(strict=True, default=cast("dict[Any, Any]", DEFAULTS))
+
+    handler_registry: providers.Provider[HandlerRegistry] = Slot(HandlerRegistry)
+    fusion_hook: providers.Provider[FusionHook] = Slot(FusionHook)
+
+    declaration_checker: providers.Provider[DeclarationChecker] = providers.Callable(
+        _stage, "declaration_checker", config, providers.Factory(StrictDeclarationChecker).provider
     )
-    tracer: providers.Provider[Tracer] = providers.Factory(FunctionTracer)
-    vjp_engine: providers.Provider[VJPEngine] = providers.Factory(
-        ReverseModeEngine,
-        rules=providers.Object(VJP_RULES),
-        without_derivative=providers.Object(WITHOUT_DERIVATIVE),
-        guards=providers.Object(GUARDS),
+    tracer: providers.Provider[Tracer] = providers.Callable(
+        _stage, "tracer", config, providers.Factory(FunctionTracer).provider
     )
-    gradient_transformer: providers.Provider[GradientTransformer] = providers.Factory(
-        TransformAppender
+    vjp_engine: providers.Provider[VJPEngine] = providers.Callable(
+        _stage,
+        "vjp_engine",
+        config,
+        providers.Factory(
+            ReverseModeEngine,
+            rules=providers.Object(VJP_RULES),
+            without_derivative=providers.Object(WITHOUT_DERIVATIVE),
+            guards=providers.Object(GUARDS),
+        ).provider,
     )
-    capture_planner: providers.Provider[CapturePlanner] = providers.Factory(MovementPlanner)
-    dependency_classifier: providers.Provider[DependencyClassifier] = providers.Factory(
-        StructuralClassifier
+    gradient_transformer: providers.Provider[GradientTransformer] = providers.Callable(
+        _stage, "gradient_transformer", config, providers.Factory(TransformAppender).provider
     )
-    optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Factory(UpdateTracer)
-    legalizer: providers.Provider[Legalizer] = providers.Factory(
-        DecomposingLegalizer,
-        decompositions=providers.Object(DECOMPOSITIONS),
-        undecomposed=providers.Object(UNDECOMPOSED),
-        approximate=providers.Object(frozenset(APPROXIMATE)),
+    capture_planner: providers.Provider[CapturePlanner] = providers.Callable(
+        _stage, "capture_planner", config, providers.Factory(MovementPlanner).provider
     )
-    pass_runner: providers.Provider[PassRunner] = providers.Factory(CheckedPassRunner)
-    lowerer: providers.Provider[Lowerer] = providers.Factory(
-        ProgramLowerer,
-        registry_for_program=providers.Callable(_filled, handler_registry.provider),
-        fusion_for_program=providers.Callable(_filled, fusion_hook.provider),
+    dependency_classifier: providers.Provider[DependencyClassifier] = providers.Callable(
+        _stage, "dependency_classifier", config, providers.Factory(StructuralClassifier).provider
     )
+    optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Callable(
+        _stage, "optimizer_tracer", config, providers.Factory(UpdateTracer).provider
+    )
+    legalizer: providers.Provider[Legalizer] = providers.Callable(
+        _stage,
+        "legalizer",
+        config,
+        providers.Factory(
+            DecomposingLegalizer,
+            decompositions=providers.Object(DECOMPOSITIONS),
+            undecomposed=providers.Object(UNDECOMPOSED),
+            approximate=providers.Object(frozenset(APPROXIMATE)),
+        ).provider,
+    )
+    pass_runner: providers.Provider[PassRunner] = providers.Callable(
+        _stage, "pass_runner", config, providers.Factory(CheckedPassRunner).provider
+    )
+    lowerer: providers.Provider[Lowerer] = providers.Callable(
+        _stage,
+        "lowerer",
+        config,
+        providers.Factory(
+            ProgramLowerer,
+            registry_for_program=providers.Callable(_filled, handler_registry.provider),
+            fusion_for_program=providers.Callable(_filled, fusion_hook.provider),
+        ).provider,
+    )
+    step_defaults: providers.Provider[StepDefaults] = providers.Callable(defaults_of, config)
     compiler: providers.Provider[TrainingStepCompiler] = providers.Factory(
-        TrainingStepCompiler,
+        _checked_compiler,
+        defaults=step_defaults,
         declaration_checker=declaration_checker,
         tracer=tracer,
         vjp_engine=vjp_engine,
@@ -135,12 +214,19 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         lowerer=lowerer,
     )
 
-    def __new__(cls, **overriding_providers: Any) -> TrainingStepContainer:
-        """Make an instance, with these providers overridden.
+    def __new__(  # pyright: ignore[reportInconsistentConstructor]
+        cls,
+        *,
+        config: Settings | str | os.PathLike[str] | None = None,
+        **overriding_providers: Any,
+    ) -> TrainingStepContainer:
+        """Make an instance, with these settings over the class's and these providers overridden.
 
         Raises:
             BackendError: A keyword names no provider.
+            SettingsError: A setting is unknown or of the wrong kind.
         """
+        settings: Settings = {} if config is None else read_settings(config)
         unknown = [name for name in overriding_providers if name not in cls.providers]
         if unknown:
             raise BackendError(
@@ -149,6 +235,10 @@ class TrainingStepContainer(containers.DeclarativeContainer):
                 got=", ".join(f"{cls.__name__}.{name}" for name in unknown),
             )
         made: TrainingStepContainer = super().__new__(cls, **overriding_providers)
+        if settings:
+            _set_defaults(made.config, settings)
+        for provider in made.providers.values():
+            provider.disable_async_mode()
         return made
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -163,6 +253,14 @@ class TrainingStepContainer(containers.DeclarativeContainer):
             names = ", ".join(base.__name__ for base in bases)
             raise BackendError(cls.__name__, expected="one container base", got=names)
         _derive(cls, bases[0].providers, dict(cls.cls_providers))
+        if "default_config" in vars(cls):
+            check_settings(cls.default_config, f"{cls.__name__}.default_config")
+            _set_defaults(cls.config, cls.default_config)
+
+
+def _set_defaults(config: providers.Configuration, settings: Settings) -> None:
+    """Put settings over those that a configuration has, as its own: a reset leaves them."""
+    config.set_default(cast("dict[Any, Any]", merged(config(), settings)))
 
 
 def _derive(
@@ -175,6 +273,14 @@ def _derive(
     One memo serves all copies, so that they refer to each other as the originals did; what refers
     to a provider that fills a slot refers to the slot.
     """
+    plain = [n for n in vars(cls) if n in inherited and n not in own]
+    if plain:
+        raise BackendError(
+            cls.__name__,
+            expected=f"providers for {', '.join(f'{cls.__name__}.{n}' for n in plain)}",
+            got=", ".join(repr(vars(cls)[n]) for n in plain),
+            hint="providers.Factory(SomeClass) makes one each time, providers.Object(it) gives it.",
+        )
     fixed = [n for n in own if n in inherited and not isinstance(inherited[n], Slot)]
     if fixed:
         raise BackendError(
@@ -197,7 +303,7 @@ def _derive(
         setattr(cls, name, provider)
 
 
-_STAGES = frozenset(TrainingStepContainer.providers)
+_OWN = frozenset(TrainingStepContainer.providers)
 
 
 def compiler_for(

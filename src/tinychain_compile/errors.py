@@ -243,6 +243,12 @@ class BackendError(CompilationError):
     category = "invalid_backend"
 
 
+class SettingsError(CompilationError):
+    """A setting is unknown, of the wrong kind, or leads to nothing that can be used."""
+
+    category = "invalid_settings"
+
+
 class BindingError(CompilationError):
     """A consumer was fed a missing, extra, misshapen or mistyped value."""
 

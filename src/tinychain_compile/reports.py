@@ -95,7 +95,7 @@ class SupportReport:
             )
             for row in self.rows
         ]
-        lines = _aligned(table)
+        lines = aligned(table)
         for row in self.missing:
             lines.append(f"{row.operator.name}, in {row.program}, comes from:")
             lines += [f"    {source}" for source in row.sources]
@@ -137,7 +137,7 @@ class HandlerRanking:
             )
             for row in self.rows
         ]
-        return "\n".join(_aligned(table))
+        return "\n".join(aligned(table))
 
 
 class ClaimRow(NamedTuple):
@@ -180,7 +180,7 @@ class FusionProof:
             (row.program, " + ".join(o.name for o in row.operators), row.sources[-1])
             for row in self.claims
         ]
-        return "\n".join([*lines, *(_aligned(table) if table else ["nothing was claimed"])])
+        return "\n".join([*lines, *(aligned(table) if table else ["nothing was claimed"])])
 
 
 def _bytes_text(row: SupportRow) -> str:
@@ -189,7 +189,7 @@ def _bytes_text(row: SupportRow) -> str:
     return "?" if row.bytes is None else f"{row.bytes:,}"
 
 
-def _aligned(table: Iterable[Sequence[str]]) -> list[str]:
+def aligned(table: Iterable[Sequence[str]]) -> list[str]:
     """Return rows with their columns padded to one width."""
     rows = [tuple(row) for row in table]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
