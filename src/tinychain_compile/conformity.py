@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from tinychain_compile.errors import BackendError
@@ -92,7 +93,8 @@ def _problem(name: str, found: Any, protocol: type) -> str | None:
         return None
     if not callable(found):
         return f"its {name} is no method"
-    if inspect.iscoroutinefunction(found):
+    code: Any = getattr(found, "__code__", None)
+    if type(code) is CodeType and code.co_flags & inspect.CO_COROUTINE:  # a mock has another
         return f"its {name} is asynchronous"
     try:
         signature = inspect.signature(found)
