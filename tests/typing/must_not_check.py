@@ -1,4 +1,7 @@
-"""What type checkers must refuse, each on the line that says so; checked, never run."""
+"""What type checkers must refuse; checked, never run.
+
+The note above a wrong statement has the error that mypy, and the one that pyright, must give.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tinychain_compile import (
     FusionHook,
     HandlerRegistry,
     OperationHandlerRegistry,
+    Tensor,
     compile_training_step,
 )
 from tinychain_compile.container import TrainingStepContainer
@@ -31,7 +35,8 @@ class TakesTooLittle:
 
 
 class WrongRegistry(TrainingStepContainer):
-    handler_registry: providers.Provider[HandlerRegistry] = providers.Factory(LacksMembers)  # error
+    # wrong: arg-type, reportAssignmentType
+    handler_registry: providers.Provider[HandlerRegistry] = providers.Factory(LacksMembers)
     fusion_hook: providers.Provider[FusionHook] = providers.Object(NO_FUSION)
 
 
@@ -39,17 +44,28 @@ class WrongHook(TrainingStepContainer):
     handler_registry: providers.Provider[HandlerRegistry] = providers.Factory(
         OperationHandlerRegistry
     )
-    fusion_hook: providers.Provider[FusionHook] = providers.Factory(TakesTooLittle)  # error
+    # wrong: arg-type, reportAssignmentType
+    fusion_hook: providers.Provider[FusionHook] = providers.Factory(TakesTooLittle)
 
 
 class NoProvider(TrainingStepContainer):
-    handler_registry: providers.Provider[HandlerRegistry] = RecordingRegistry()  # error
+    # wrong: assignment, reportAssignmentType
+    handler_registry: providers.Provider[HandlerRegistry] = RecordingRegistry()
 
 
-tracer: Tracer = FakeLegalizer()  # error
-legalizer: Legalizer = LacksMembers()  # error
-options = CompileOptions(on_disconnected="maybe")  # error
-misspelt = SGD(learning_rat=0.1)  # error
-compile_training_step(  # error
-    lambda w: w, inputs={}, parameters=["w"], optimizer=SGD()
-)
+# wrong: assignment, reportAssignmentType
+tracer: Tracer = FakeLegalizer()
+# wrong: assignment, reportAssignmentType
+legalizer: Legalizer = LacksMembers()
+# wrong: arg-type, reportArgumentType
+options = CompileOptions(on_disconnected="maybe")
+# wrong: call-arg, reportCallIssue
+misspelt = SGD(learning_rat=0.1)
+
+
+def loss(w: Tensor) -> Tensor:
+    return w
+
+
+# wrong: call-arg, reportCallIssue
+compile_training_step(loss, inputs={}, parameters=["w"], optimizer=SGD())
