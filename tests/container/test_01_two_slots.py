@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from dependency_injector import providers
 
+from tests.container.modes import LEVELS, THREADS, WARMTHS, at, in_threads
 from tests.support.hooks import MultiplySubtract
 from tests.support.losses import LOSSES
 from tinychain_compile import NO_FUSION, SGD
@@ -37,16 +38,18 @@ def target_of(container):
     return container.compiler().lowerer.open_target()
 
 
-@pytest.mark.parametrize("warm", [False, True])
+@LEVELS
+@WARMTHS
+@THREADS
 @pytest.mark.parametrize(
     ("backend", "registry", "hook"),
     [(Backend, FIRST, HOOK), (Derived, SECOND, HOOK), (WithMixin, SECOND, NO_FUSION)],
 )
-def test_the_inherited_compiler_uses_the_backends_slots(backend, registry, hook, warm):
-    for container in (backend, backend()):
-        if warm:
-            container.compiler()
-        target = target_of(container)
+def test_the_inherited_compiler_uses_the_backends_slots(
+    backend, registry, hook, level, warmth, threads
+):
+    container = at(level, warmth, backend)
+    for target in in_threads(threads, lambda: target_of(container)):
         assert target.handlers is registry
         assert target.fusion is hook
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from dependency_injector import providers
 
+from tests.container.modes import THREADS, at, in_threads
 from tinychain_backends.numpy import NumpyContainer
 from tinychain_compile.errors import BackendError
 from tinychain_compile.testing import RecordingRegistry, scoped_overrides
@@ -16,22 +17,29 @@ def registry_of(container):
     return container.compiler().lowerer.open_target().handlers
 
 
-@pytest.fixture(params=["cold", "warm"])
+@pytest.fixture(params=["instance-cold", "instance-warm", "class-cold", "class-warm"])
 def container(request):
-    container = NumpyContainer()
-    if request.param == "warm":
-        registry_of(container)
-    return container
+    level, warmth = request.param.split("-")
+
+    class Own(NumpyContainer):  # a class of the test's own, so that it may override it
+        pass
+
+    return at(level, warmth, Own)
 
 
-def test_by_override(container):
+@THREADS
+def test_by_override(container, threads):
     own = registry_of(NumpyContainer()).supported_types()
     with container.handler_registry.override(providers.Object(FAKE)):
-        assert registry_of(container) is FAKE
-    assert registry_of(container).supported_types() == own
+        seen = in_threads(threads, lambda: registry_of(container))
+        assert all(registry is FAKE for registry in seen)
+    seen = in_threads(threads, lambda: registry_of(container))
+    assert all(registry.supported_types() == own for registry in seen)
 
 
 def test_by_override_providers(container):
+    if isinstance(container, type):
+        container = container()  # the library has it for instances only
     with container.override_providers(handler_registry=providers.Object(FAKE)):
         assert registry_of(container) is FAKE
     assert registry_of(container) is not FAKE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from dependency_injector import containers, providers
 
+from tests.container.modes import THREADS, at, in_threads
 from tinychain_backends.numpy import NumpyContainer
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.errors import BackendError
@@ -17,9 +18,24 @@ def test_a_new_provider_is_welcome_and_inherited():
     class Further(Extended):
         pass
 
-    assert Extended().device() == "cpu"
-    assert Further().device() == "cpu"
-    Further().compiler()
+    for level in ("class", "instance"):
+        assert at(level, "cold", Extended).device() == "cpu"
+        assert at(level, "warm", Further).device() == "cpu"
+
+
+@THREADS
+def test_classes_may_be_defined_in_several_threads_at_once(threads):
+    def define():
+        class Own(NumpyContainer):
+            device = providers.Singleton(object)
+
+        return Own
+
+    classes = in_threads(threads, define)
+    assert len({id(kind.compiler) for kind in classes}) == threads
+    devices = [kind.device() for kind in classes]
+    assert len(set(devices)) == threads
+    assert all(not provider.overridden for provider in NumpyContainer.providers.values())
 
 
 @pytest.mark.parametrize("name", ["tracer", "compiler", "lowerer", "vjp_engine"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from dependency_injector import providers
 
+from tests.container.modes import LEVELS, THREADS, at, in_threads
 from tinychain_compile import NO_FUSION
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.errors import BackendError
@@ -20,9 +23,18 @@ def test_the_base_names_both_slots():
         assert "TrainingStepContainer.fusion_hook" in text
 
 
-def test_resolving_the_compiler_is_enough_to_raise():
-    with pytest.raises(BackendError, match=r"none for \w+\.handler_registry, \w+\.fusion_hook"):
-        TrainingStepContainer().compiler()
+@LEVELS
+@THREADS
+def test_resolving_the_compiler_is_enough_to_raise(level, threads):
+    container = at(level, "cold", TrainingStepContainer)
+
+    def resolve():
+        with pytest.raises(BackendError) as caught:
+            container.compiler()
+        return str(caught.value)
+
+    for text in in_threads(threads, resolve):
+        assert re.search(r"none for \w+\.handler_registry, \w+\.fusion_hook", text)
 
 
 def test_a_misspelt_slot_is_named_beside_the_empty_one():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.container.modes import LEVELS, THREADS, at, in_threads
 from tests.support.losses import LOSSES, REGRESSION_TYPES, arrays_for
 from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import SGD
@@ -55,14 +56,34 @@ def train_once(container):
     return float(session.step(arrays, learning_rate=0.1)["loss"])
 
 
+class Own(NumpyContainer):
+    """A class of the tests' own, so that they may override it."""
+
+
+@LEVELS
+@THREADS
 @pytest.mark.parametrize(("stage", "method"), STAGES.items())
-def test_a_fake_is_seen_and_then_the_real_one_again(stage, method):
-    container = NumpyContainer()
+def test_a_fake_is_seen_and_then_the_real_one_again(stage, method, level, threads):
+    container = at(level, "warm", Own)
     before = train_once(container)
     fake = Fake(container.providers[stage](), method)
-    with scoped_overrides(container, **{stage: fake}), pytest.raises(StopError, match=method):
+
+    def stopped():
+        with pytest.raises(StopError, match=method):
+            train_once(container)
+
+    with scoped_overrides(container, **{stage: fake}):
+        in_threads(threads, stopped)
+    assert set(in_threads(threads, lambda: train_once(container))) == {before}
+
+
+@pytest.mark.parametrize(("stage", "method"), STAGES.items())
+def test_the_real_one_is_back_after_an_exception(stage, method):
+    container = at("instance", "warm", Own)
+    fake = Fake(container.providers[stage](), method)
+    with pytest.raises(StopError, match=method), scoped_overrides(container, **{stage: fake}):
         train_once(container)
-    assert train_once(container) == before
+    assert not isinstance(container.providers[stage](), Fake)
 
 
 def test_every_stage_of_the_compiler_is_listed_here():

@@ -10,7 +10,13 @@ import pytest
 import tinychain_compile
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/backends.md", "docs/optimizers.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/backends.md",
+    "docs/containers.md",
+    "docs/optimizers.md",
+]
 
 
 def python_blocks(path: Path) -> list[str]:
