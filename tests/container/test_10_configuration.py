@@ -191,7 +191,11 @@ def test_what_is_not_in_the_schema_is_refused_at_build(settings, parts):
         ({"policies": {"on_disconnected": "maybe"}}, SettingsError, ["policies", "'maybe'"]),
         ({"stages": {"tracer": "nowhere:Tracer"}}, SettingsError, ["stages.tracer", "nowhere"]),
         ({"stages": {"tracer": f"{STAGES}:Nothing"}}, SettingsError, ["Nothing"]),
-        ({"stages": {"tracer": f"{STAGES}:NOTHING"}}, BackendError, ["Tracer", "no trace_loss"]),
+        (
+            {"stages": {"tracer": f"{STAGES}:NOTHING"}},
+            BackendError,
+            ["stages.tracer", "NOTHING", "no trace_loss"],
+        ),
         ({"stages": {"tracer": f"{STAGES}:NeedsArguments"}}, SettingsError, ["depth"]),
         ({"optimizer": {"kind": "AdamX"}}, SettingsError, ["optimizer.kind", "AdamX"]),
         ({"optimizer": {"kind": "AdamW", "beta3": 0.9}}, SettingsError, ["AdamW", "beta3"]),

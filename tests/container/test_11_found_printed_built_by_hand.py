@@ -152,7 +152,7 @@ def test_it_prints_as_a_table_as_mermaid_and_as_dot():
 def test_it_tells_what_is_empty_overridden_and_a_backends_own():
     class Own(NumpyContainer):
         device = providers.Object("cpu")
-        pair = providers.List(NumpyContainer.handler_registry, device)
+        pair = providers.List(NumpyContainer.handler_registry, device, device)
 
     rows = {row.name: row for row in describe(Own).rows}
     assert (rows["device"].role, rows["device"].gives) == ("own", "str")

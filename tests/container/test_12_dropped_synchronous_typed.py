@@ -6,12 +6,13 @@ import asyncio
 import gc
 import weakref
 
+import numpy as np
 import pytest
 from dependency_injector import providers
 
 from tests.container.modes import LEVELS, WARMTHS, at
 from tests.support.losses import LOSSES, REGRESSION_TYPES
-from tinychain_backends.numpy import NumpyContainer
+from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import SGD, testing
 from tinychain_compile.conformity import why_unfit
 from tinychain_compile.container import TrainingStepContainer
@@ -142,3 +143,13 @@ def test_text_registries_fit_and_give_readable_lines(registry):
         step = compile_it(container)
     lines = [operation.value for operation in step.forward.operations]
     assert any("f64[7, 1] = matmul(v0, v4, transpose_a=False" in line for line in lines)
+
+
+def test_the_fake_classifier_captures_an_output_without_repeating_it():
+    container = NumpyContainer()
+    with scoped_overrides(container, dependency_classifier=testing.FakeDependencyClassifier()):
+        step = container.compiler().compile_training_step(
+            lambda w: np.exp(w.sum()), inputs={"w": np.ones(3)}, parameters=["w"], optimizer=SGD()
+        )
+    assert [name for name, _ in step.lowered_forward_graph.outputs] == ["loss"]
+    assert NumpySession(step, {"w": np.ones(3)}).step({}, learning_rate=0.1)["loss"] == np.exp(3.0)
