@@ -283,7 +283,7 @@ FUNCTION_ROWS = {
     np.sinc: lambda x: np.sinc(x) + np.sinc(x * 0.0),
     np.zeros_like: lambda x: np.zeros_like(x) + x,
     np.ones_like: lambda x: np.ones_like(x) * x + np.ones_like(x, dtype=np.int64),
-    np.empty_like: lambda x: np.empty_like(x) * 0.0 + x,
+    np.empty_like: lambda x: np.where(x < np.inf, x, np.empty_like(x)),
     np.full_like: lambda x: np.full_like(x, 2.5) * x,
     np.astype: lambda i, x: np.astype(i, np.float64) * x,
     np.shape: lambda x: x * np.shape(x)[1],
