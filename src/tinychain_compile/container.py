@@ -237,8 +237,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         made: TrainingStepContainer = super().__new__(cls, **overriding_providers)
         if settings:
             _set_defaults(made.config, settings)
-        for provider in made.providers.values():
-            provider.disable_async_mode()
+        _make_synchronous(made.providers)
         return made
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -299,11 +298,19 @@ def _derive(
     for name, provider in own.items():
         if name not in copies:
             copies[name] = providers.deepcopy(provider, memo)
+    _make_synchronous(copies)
     for name, provider in copies.items():
         setattr(cls, name, provider)
 
 
+def _make_synchronous(named: dict[str, providers.Provider[Any]]) -> None:
+    """Keep one asynchronous fake from making the graph return futures for ever."""
+    for provider in named.values():
+        provider.disable_async_mode()
+
+
 _OWN = frozenset(TrainingStepContainer.providers)
+_make_synchronous(TrainingStepContainer.providers)
 
 
 def compiler_for(
