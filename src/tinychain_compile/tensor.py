@@ -204,6 +204,10 @@ class Tensor(Elementless):
         array = _array(value)
         return self.emit_literal(Constant(array if dtype is None else array.astype(dtype)))
 
+    def scalar(self, value: Self | float) -> Self:
+        """Return a scalar in this tensor's dtype: a tensor cast, or a number as a constant."""
+        return value.astype(self.dtype) if isinstance(value, Tensor) else self.literal(value)
+
     def full(self, value: float) -> Self:
         """Return this tensor's type filled with one number."""
         return self.literal(value).broadcast_to(self.shape)

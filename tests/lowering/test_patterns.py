@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reference.backend import FUNCTIONS
+from tests.support.optimizers import PlainSGD
 from tinychain_backends.numpy.calls import call_for
 from tinychain_compile import (
     SGD,
@@ -96,7 +97,7 @@ def prove(hook, function=loss, **others):
         function,
         inputs={"x": X, "w": W, "b": B},
         parameters=["w", "b"],
-        optimizer=SGD(),
+        optimizer=PlainSGD(),
         optimizer_inputs={"learning_rate": 0.1},
         handlers=thunks,
         run=run,

@@ -106,6 +106,10 @@ def _pad(op: Any) -> Callable[..., Any]:
     return lambda x: lax.pad(x, jnp.asarray(op.value, x.dtype), rows)
 
 
+def _pulled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda g, x: jax.vjp(function, x)[1](g)[0]
+
+
 JAX_OPERATORS: Mapping[type[Operator], Callable[[Any], Callable[..., Any]]] = {
     o.Neg: _plain(jnp.negative),
     o.Add: _plain(jnp.add),
@@ -185,6 +189,17 @@ JAX_OPERATORS: Mapping[type[Operator], Callable[[Any], Callable[..., Any]]] = {
     o.LayerNorm: _layer_norm,
     o.RmsNorm: _rms_norm,
     o.BatchNorm: _batch_norm,
+    o.ReluGradient: _plain(lambda g, y: g * (y > 0)),
+    o.GeluGradient: lambda op: _pulled(lambda x: jax.nn.gelu(x, approximate=op.approximate)),
+    o.SoftmaxCrossEntropyGradient: _plain(
+        lambda g, scores, labels: _pulled(lambda s: _cross_entropy(s, labels))(g, scores)
+    ),
+    o.Standardize: lambda op: lambda x: jax.nn.standardize(x, axis=op.axes, epsilon=op.epsilon),
+    o.StandardizeGradient: lambda op: _pulled(
+        lambda x: jax.nn.standardize(x, axis=op.axes, epsilon=op.epsilon)
+    ),
+    o.Axpy: _plain(lambda alpha, x, y: alpha * x + y),
+    o.Lerp: _plain(lambda decay, old, new: decay * old + (1 - decay) * new),
     o.Cast: lambda op: lambda x: x.astype(op.dtype),
 }
 
@@ -197,6 +212,10 @@ WITHOUT_COUNTERPART: Mapping[type[Operator], str] = {
     o.ArgSort: "JAX's descending order of ties differs; the conformance cases state ours",
     o.ScatterAdd: "it is the derivative of gather, which is compared",
     o.WindowMaxGradient: "it is the derivative of window_max, which is compared",
+    o.SoftmaxGradient: "it is the derivative of softmax, which is compared",
+    o.LogSoftmaxGradient: "it is the derivative of log_softmax, which is compared",
+    o.AttentionWeights: "a part of attention",
+    o.AdamDirection: "compared with Optax",
     o.Attention: "compared in the transformer of W3, and below with a mask",
     o.RandomBits: "compared below",
     o.RandomUniform: "made of random_bits in another way than JAX's",

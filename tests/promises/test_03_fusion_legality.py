@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.support.hooks import ClaimAll, MultiplySubtract, hook_returning
+from tests.support.optimizers import PlainSGD
 from tinychain_backends.numpy import NumpyContainer
 from tinychain_compile import (
     NO_FUSION,
-    SGD,
     Declined,
     FusionResult,
     HandlerContractError,
@@ -35,7 +35,7 @@ def compile_with(loss, fusion):
         loss,
         inputs=TYPES,
         parameters=["w"],
-        optimizer=SGD(),
+        optimizer=PlainSGD(),
         handlers=RecordingRegistry(),
         fusion=fusion,
     )
@@ -159,7 +159,7 @@ def test_the_numpy_container_refuses_a_hook_of_the_wrong_shape():
     container = NumpyContainer(fusion_hook=hook_returning(None, lookahead=0))
     with pytest.raises(HandlerContractError, match="lookahead"):
         container.compiler().compile_training_step(
-            fusable, inputs=TYPES, parameters=["w"], optimizer=SGD()
+            fusable, inputs=TYPES, parameters=["w"], optimizer=PlainSGD()
         )
 
 

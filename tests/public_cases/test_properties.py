@@ -27,7 +27,7 @@ from tinychain_compile.errors import (
     ForeignTensorError,
     UnsupportedOperatorError,
 )
-from tinychain_compile.operators import OPERATORS, Mul, Tanh, Where
+from tinychain_compile.operators import OPERATORS, Axpy, Mul, Tanh, Where
 from tinychain_compile.testing import RecordingRegistry
 
 PROPERTIES = of_kind("property")
@@ -157,7 +157,7 @@ def test_the_mean_follows_the_batch(rows):
 
 
 def test_an_operator_that_only_the_derivative_needs_is_reported_before_anything_runs():
-    lacking = RecordingRegistry([o for o in OPERATORS if o not in (Mul, Where)])
+    lacking = RecordingRegistry([o for o in OPERATORS if o not in (Mul, Where, Axpy)])
     with pytest.raises(UnsupportedOperatorError) as caught:
         compile_training_step(
             lambda x: np.exp(x).sum() + np.maximum(x, 0.0).sum(),

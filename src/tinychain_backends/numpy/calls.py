@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tinychain_backends.numpy import gradients
 from tinychain_compile import functions
 from tinychain_compile import operators as o
 from tinychain_compile.functions.arrays import widened
@@ -367,16 +368,27 @@ CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
         o.Gelu: lambda op: Call(functions.gelu, {"approximate": op.approximate}),
         o.Silu: _plain(functions.silu),
         o.Softplus: _plain(functions.softplus),
+        o.ReluGradient: _plain(gradients.relu_gradient),
+        o.GeluGradient: lambda op: Call(gradients.gelu_gradient, {"approximate": op.approximate}),
         o.Softmax: lambda op: Call(functions.softmax, {"axis": op.axis}),
         o.LogSoftmax: lambda op: Call(functions.log_softmax, {"axis": op.axis}),
         o.LogSumExp: lambda op: Call(
             functions.logsumexp, {"axis": op.axes, "keepdims": op.keepdims}
         ),
         o.SoftmaxCrossEntropy: _plain(functions.softmax_cross_entropy),
+        o.SoftmaxGradient: lambda op: Call(gradients.softmax_gradient, {"axis": op.axis}),
+        o.LogSoftmaxGradient: lambda op: Call(gradients.log_softmax_gradient, {"axis": op.axis}),
+        o.SoftmaxCrossEntropyGradient: _plain(gradients.softmax_cross_entropy_gradient),
         o.LayerNorm: lambda op: Call(functions.layer_norm, {"epsilon": op.epsilon}),
         o.RmsNorm: lambda op: Call(functions.rms_norm, {"epsilon": op.epsilon}),
         o.BatchNorm: _batch_norm,
         o.Attention: _attribute(_attention),
+        o.Standardize: lambda op: Call(gradients.standardize, dict(op.params)),
+        o.StandardizeGradient: lambda op: Call(gradients.standardize_gradient, dict(op.params)),
+        o.AttentionWeights: _attribute(gradients.attention_weights),
+        o.Axpy: _plain(gradients.axpy),
+        o.Lerp: _plain(gradients.lerp),
+        o.AdamDirection: _plain(gradients.adam_direction),
         o.RandomBits: lambda op: Call(bits_of_array, {"shape": op.shape}),
         o.RandomUniform: _uniform,
         o.Dropout: lambda op: Call(dropout_of_array, {"rate": op.rate}),

@@ -33,6 +33,7 @@ from tinychain_compile.decompositions import (
     special,
     statistics,
     trigonometric,
+    updating,
 )
 from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
@@ -61,6 +62,7 @@ DECOMPOSITIONS: Mapping[type[Operator], Decomposition] = MappingProxyType(
         **softmax.DECOMPOSITIONS,
         **normalization.DECOMPOSITIONS,
         **attention.DECOMPOSITIONS,
+        **updating.DECOMPOSITIONS,
         **random.DECOMPOSITIONS,
         **conversion.DECOMPOSITIONS,
     }

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from tinychain_compile import namespace as xp
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import Gather, LogSoftmax, LogSumExp, Softmax, SoftmaxCrossEntropy
+from tinychain_compile.operators import (
+    Gather,
+    LogSoftmax,
+    LogSoftmaxGradient,
+    LogSumExp,
+    OneHot,
+    Softmax,
+    SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyGradient,
+    SoftmaxGradient,
+)
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
@@ -40,9 +50,33 @@ def softmax_cross_entropy(op: SoftmaxCrossEntropy, scores: Tensor, labels: Tenso
     return -chosen.reshape(labels.shape)
 
 
+def softmax_gradient(op: SoftmaxGradient, g: Tensor, y: Tensor) -> Tensor:
+    """``y * (g - sum(g * y))``."""
+    return y * (g - (g * y).sum(op.axis, keepdims=True))
+
+
+def log_softmax_gradient(op: LogSoftmaxGradient, g: Tensor, y: Tensor) -> Tensor:
+    """``g - exp(y) * sum(g)``."""
+    return g - xp.exp(y) * g.sum(op.axis, keepdims=True)
+
+
+def softmax_cross_entropy_gradient(
+    op: SoftmaxCrossEntropyGradient, g: Tensor, scores: Tensor, labels: Tensor
+) -> Tensor:
+    """``g * (softmax(scores) - one_hot(labels))``."""
+    last = scores.ndim - 1
+    classes = scores.shape[last]
+    assert isinstance(classes, int)
+    truth = labels.emit(OneHot(classes, scores.dtype))
+    return g.expand_dims(last) * (scores.emit(Softmax(last)) - truth)
+
+
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
     Softmax: softmax,
     LogSoftmax: log_softmax,
     LogSumExp: logsumexp,
     SoftmaxCrossEntropy: softmax_cross_entropy,
+    SoftmaxGradient: softmax_gradient,
+    LogSoftmaxGradient: log_softmax_gradient,
+    SoftmaxCrossEntropyGradient: softmax_cross_entropy_gradient,
 }

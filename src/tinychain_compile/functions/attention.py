@@ -10,7 +10,7 @@ import numpy as np
 from tinychain_compile.errors import ShapeMismatchError
 from tinychain_compile.functions.arrays import floating_array, tensors_of_one_dtype
 from tinychain_compile.ir.dtypes import Array
-from tinychain_compile.operators import Attention
+from tinychain_compile.operators import Attention, AttentionWeights
 
 
 def attention(
@@ -63,6 +63,14 @@ def attention_of_arrays(
     q: Array, k: Array, v: Array, mask: Any = None, *, operator: Attention
 ) -> Array:
     """Return the attention of arrays."""
+    result: Array = np.matmul(weights_of_arrays(q, k, mask, operator=operator), v)
+    return result.astype(q.dtype, copy=False)
+
+
+def weights_of_arrays(
+    q: Array, k: Array, mask: Any = None, *, operator: Attention | AttentionWeights
+) -> Array:
+    """Return the weights of attention."""
     scores = np.matmul(q, k.swapaxes(-1, -2)) * operator.scale
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
@@ -71,5 +79,5 @@ def attention_of_arrays(
     largest = np.max(scores, axis=-1, keepdims=True)
     weights = np.exp(scores - np.where(largest == -np.inf, 0, largest))
     total = np.sum(weights, axis=-1, keepdims=True)
-    result: Array = np.matmul(weights / np.where(total == 0, 1, total), v)
-    return result.astype(q.dtype, copy=False)
+    shares: Array = weights / np.where(total == 0, 1, total)
+    return shares

@@ -27,7 +27,7 @@ def layer_norm(x: Any, scale: Any, bias: Any, *, epsilon: float = 1e-5) -> Any:
         return tensors[0].emit(LayerNorm(epsilon), *tensors[1:])
     array = floating_array(x)
     axes = tuple(range(array.ndim - np.ndim(scale), array.ndim))
-    return _normalized(array, axes, epsilon) * scale + bias
+    return standardized(array, axes, epsilon) * scale + bias
 
 
 def rms_norm(x: Any, scale: Any, *, epsilon: float = 1e-5) -> Any:
@@ -73,7 +73,7 @@ def batch_norm(x: Any, scale: Any, bias: Any, *, axis: int = 1, epsilon: float =
         return tensors[0].emit(BatchNorm(number, epsilon), *tensors[1:])
     array = floating_array(x)
     axes = tuple(i for i in range(array.ndim) if i != axis % array.ndim)
-    normal = _normalized(array, axes, epsilon)
+    normal = standardized(array, axes, epsilon)
     return normal * along_axis(scale, axis, array.ndim) + along_axis(bias, axis, array.ndim)
 
 
@@ -110,7 +110,8 @@ def running_statistics(
     )
 
 
-def _normalized(array: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def standardized(array: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    """Return an array without its mean, divided by its spread, over axes."""
     wide = widened(array)
     centred = wide - np.mean(wide, axis=axes, keepdims=True)
     variance = np.mean(np.square(centred), axis=axes, keepdims=True)

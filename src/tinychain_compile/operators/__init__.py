@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators.activation import Elu, Gelu, LeakyRelu, Relu, Silu, Softplus
+from tinychain_compile.operators.activation import (
+    Elu,
+    Gelu,
+    GeluGradient,
+    LeakyRelu,
+    Relu,
+    ReluGradient,
+    Silu,
+    Softplus,
+)
 from tinychain_compile.operators.arithmetic import (
     Abs,
     Add,
@@ -18,7 +27,7 @@ from tinychain_compile.operators.arithmetic import (
     Sign,
     Sub,
 )
-from tinychain_compile.operators.attention import Attention
+from tinychain_compile.operators.attention import Attention, AttentionWeights
 from tinychain_compile.operators.comparison import Clip, Equal, Less, LessEqual, Maximum, Minimum
 from tinychain_compile.operators.contraction import Einsum, MatMul
 from tinychain_compile.operators.conversion import Cast, StopGradient
@@ -38,7 +47,13 @@ from tinychain_compile.operators.indexing import Gather, OneHot, ScatterAdd
 from tinychain_compile.operators.literals import Constant, DimensionSize, Iota
 from tinychain_compile.operators.logic import And, Not, Or
 from tinychain_compile.operators.movement import BroadcastTo, Reshape, Transpose
-from tinychain_compile.operators.normalization import BatchNorm, LayerNorm, RmsNorm
+from tinychain_compile.operators.normalization import (
+    BatchNorm,
+    LayerNorm,
+    RmsNorm,
+    Standardize,
+    StandardizeGradient,
+)
 from tinychain_compile.operators.ordering import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tinychain_compile.operators.pooling import WindowMax, WindowMaxGradient, WindowSum
 from tinychain_compile.operators.random import Dropout, RandomBits, RandomUniform
@@ -53,10 +68,19 @@ from tinychain_compile.operators.reduction import (
 from tinychain_compile.operators.rounding import Ceil, Floor, IsFinite, Round
 from tinychain_compile.operators.selection import Annihilate, Where
 from tinychain_compile.operators.slicing import Concat, Pad, Reverse, Slice
-from tinychain_compile.operators.softmax import LogSoftmax, LogSumExp, Softmax, SoftmaxCrossEntropy
+from tinychain_compile.operators.softmax import (
+    LogSoftmax,
+    LogSoftmaxGradient,
+    LogSumExp,
+    Softmax,
+    SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyGradient,
+    SoftmaxGradient,
+)
 from tinychain_compile.operators.special import Erf
 from tinychain_compile.operators.statistics import Std, Var
 from tinychain_compile.operators.trigonometric import Atan2, Cos, Sin
+from tinychain_compile.operators.updating import AdamDirection, Axpy, Lerp
 
 BASIS: tuple[type[Operator], ...] = (
     Add,
@@ -156,14 +180,25 @@ OPERATORS: tuple[type[Operator], ...] = (
     Gelu,
     Silu,
     Softplus,
+    ReluGradient,
+    GeluGradient,
     Softmax,
     LogSoftmax,
     LogSumExp,
     SoftmaxCrossEntropy,
+    SoftmaxGradient,
+    LogSoftmaxGradient,
+    SoftmaxCrossEntropyGradient,
     LayerNorm,
     RmsNorm,
     BatchNorm,
+    Standardize,
+    StandardizeGradient,
     Attention,
+    AttentionWeights,
+    Axpy,
+    Lerp,
+    AdamDirection,
     RandomBits,
     RandomUniform,
     Dropout,
@@ -205,6 +240,7 @@ __all__ = [
     "TIERS",
     "VISION",
     "Abs",
+    "AdamDirection",
     "Add",
     "And",
     "Annihilate",
@@ -213,6 +249,8 @@ __all__ = [
     "ArgSort",
     "Atan2",
     "Attention",
+    "AttentionWeights",
+    "Axpy",
     "BatchNorm",
     "BroadcastTo",
     "Cast",
@@ -236,16 +274,19 @@ __all__ = [
     "Floor",
     "Gather",
     "Gelu",
+    "GeluGradient",
     "IntegerPow",
     "Iota",
     "IsFinite",
     "LayerNorm",
     "LeakyRelu",
+    "Lerp",
     "Less",
     "LessEqual",
     "Log",
     "Log1p",
     "LogSoftmax",
+    "LogSoftmaxGradient",
     "LogSumExp",
     "MatMul",
     "Maximum",
@@ -267,6 +308,7 @@ __all__ = [
     "ReduceProd",
     "ReduceSum",
     "Relu",
+    "ReluGradient",
     "Reshape",
     "Reverse",
     "RmsNorm",
@@ -280,9 +322,13 @@ __all__ = [
     "Slice",
     "Softmax",
     "SoftmaxCrossEntropy",
+    "SoftmaxCrossEntropyGradient",
+    "SoftmaxGradient",
     "Softplus",
     "Sort",
     "Sqrt",
+    "Standardize",
+    "StandardizeGradient",
     "Std",
     "StopGradient",
     "Sub",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import floating
+from tinychain_compile.operators.type_rules import floating, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +85,28 @@ class Softplus(Operator):
 
     def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class ReluGradient(Operator):
+    """``g`` where the output of ``relu`` is above 0, else 0: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "relu_gradient"
+
+    def infer(self, g: TensorType, y: TensorType) -> TensorType:
+        return floating(self.name, same(self.name, g, y))
+
+
+@dataclass(frozen=True, slots=True)
+class GeluGradient(Operator):
+    """``g`` times the derivative of ``gelu`` at ``x``: ``F[s], F[s] -> F[s]``.
+
+    Args:
+        approximate: As for ``gelu``.
+    """
+
+    name: ClassVar[str] = "gelu_gradient"
+    approximate: bool = False
+
+    def infer(self, g: TensorType, x: TensorType) -> TensorType:
+        return floating(self.name, same(self.name, g, x))

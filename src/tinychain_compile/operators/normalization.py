@@ -9,7 +9,7 @@ from tinychain_compile.errors import DtypeMismatchError, ShapeMismatchError
 from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import floating, one_axis
+from tinychain_compile.operators.type_rules import floating, one_axis, reduced_shape, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,44 @@ class BatchNorm(Operator):
         size = one_axis(self.name, x, self.axis).shape[self.axis]
         _check(self.name, x, (size,), scale, bias)
         return x
+
+
+@dataclass(frozen=True, slots=True)
+class Standardize(Operator):
+    """``(x - mean) / sqrt(var + epsilon)`` over axes: ``F[s] -> F[s]``.
+
+    Args:
+        axes: The axes of mean and variance, ascending, from 0, without repeats.
+        epsilon: Added to the variance.
+    """
+
+    name: ClassVar[str] = "standardize"
+    axes: tuple[int, ...]
+    epsilon: float
+
+    def infer(self, x: TensorType) -> TensorType:
+        reduced_shape(self.name, x, self.axes, keepdims=True)
+        return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class StandardizeGradient(Operator):
+    """The cotangent of ``x`` in ``standardize``: ``F[s], F[s] -> F[s]``.
+
+    ``(g - mean(g) - u * mean(g * u)) / sqrt(var + epsilon)`` for ``u = standardize(x)``.
+
+    Args:
+        axes: As for ``standardize``.
+        epsilon: As for ``standardize``.
+    """
+
+    name: ClassVar[str] = "standardize_gradient"
+    axes: tuple[int, ...]
+    epsilon: float
+
+    def infer(self, g: TensorType, x: TensorType) -> TensorType:
+        reduced_shape(self.name, x, self.axes, keepdims=True)
+        return floating(self.name, same(self.name, g, x))
 
 
 def _trailing(x: TensorType, scale: TensorType) -> Shape:

@@ -14,6 +14,7 @@ from tinychain_compile.operators.type_rules import (
     integer,
     not_empty,
     one_axis,
+    same,
 )
 
 
@@ -59,13 +60,49 @@ class SoftmaxCrossEntropy(Operator):
     name: ClassVar[str] = "softmax_cross_entropy"
 
     def infer(self, scores: TensorType, labels: TensorType) -> TensorType:
-        floating(self.name, scores)
-        integer(f"labels of {self.name}", labels)
-        if not scores.rank or scores.shape[:-1] != labels.shape:
-            raise ShapeMismatchError(
-                self.name,
-                expected="scores [b.., classes] and labels [b..]",
-                got=f"{scores} and {labels}",
-            )
-        not_empty(self.name, scores, (scores.rank - 1,))
-        return scores.with_shape(labels.shape)
+        return _labelled(self.name, scores, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxGradient(AlongAxis):
+    """``y * (g - sum(g * y))``, ``y`` the output of ``softmax``: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "softmax_gradient"
+
+    def infer(self, g: TensorType, y: TensorType) -> TensorType:
+        return floating(self.name, one_axis(self.name, same(self.name, g, y), self.axis))
+
+
+@dataclass(frozen=True, slots=True)
+class LogSoftmaxGradient(AlongAxis):
+    """``g - exp(y) * sum(g)``, ``y`` the output of ``log_softmax``: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "log_softmax_gradient"
+
+    def infer(self, g: TensorType, y: TensorType) -> TensorType:
+        return floating(self.name, one_axis(self.name, same(self.name, g, y), self.axis))
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxCrossEntropyGradient(Operator):
+    """``g * (softmax(scores) - one_hot(labels))``: ``F[b..], F[b.., c], I[b..] -> F[b.., c]``."""
+
+    name: ClassVar[str] = "softmax_cross_entropy_gradient"
+
+    def infer(self, g: TensorType, scores: TensorType, labels: TensorType) -> TensorType:
+        same(self.name, _labelled(self.name, scores, labels), g)
+        return scores
+
+
+def _labelled(name: str, scores: TensorType, labels: TensorType) -> TensorType:
+    """Return the type of one number for each label."""
+    floating(name, scores)
+    integer(f"labels of {name}", labels)
+    if not scores.rank or scores.shape[:-1] != labels.shape:
+        raise ShapeMismatchError(
+            name,
+            expected="scores [b.., classes] and labels [b..]",
+            got=f"{scores} and {labels}",
+        )
+    not_empty(name, scores, (scores.rank - 1,))
+    return scores.with_shape(labels.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 from tinychain_compile.namespace.elementwise import abs, maximum, sqrt
+from tinychain_compile.operators import AdamDirection
 from tinychain_compile.optimizers.base import (
     COUNTED,
     CatalogueOptimizer,
@@ -13,6 +14,7 @@ from tinychain_compile.optimizers.base import (
     Slots,
     Updated,
     decayed,
+    descended,
     fraction,
     moment,
     optional_rate,
@@ -72,10 +74,9 @@ def new_moments(gradient: Tensor, slots: Slots, given: Given) -> dict[str, Tenso
 
 def corrected(moments: Mapping[str, Tensor], given: Mapping[str, Scalar]) -> Tensor:
     """Return ``m_hat / (sqrt(v_hat) + epsilon)``: without the bias of moments that began at 0."""
-    step = given["step"]
-    m_hat = moments["m"] / (1.0 - given["beta1"] ** step)
-    v_hat = moments["v"] / (1.0 - given["beta2"] ** step)
-    return m_hat / (sqrt(v_hat) + given["epsilon"])
+    m = moments["m"]
+    scalars = [m.scalar(given[name]) for name in ("beta1", "beta2", "step", "epsilon")]
+    return m.emit(AdamDirection(), moments["v"], *scalars)
 
 
 class Adam(AdamFamily):
@@ -92,7 +93,7 @@ class Adam(AdamFamily):
     def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and moments."""
         moments = new_moments(decayed(gradient, parameter, given), slots, given)
-        return parameter - given["learning_rate"] * corrected(moments, given), moments
+        return descended(parameter, given["learning_rate"], corrected(moments, given)), moments
 
 
 class AdamW(AdamFamily):
@@ -127,7 +128,7 @@ class AdamW(AdamFamily):
         """Return the new parameter and moments."""
         moments = new_moments(gradient, slots, given)
         direction = decayed(corrected(moments, given), parameter, given)
-        return parameter - given["learning_rate"] * direction, moments
+        return descended(parameter, given["learning_rate"], direction), moments
 
 
 class AMSGrad(AdamFamily):
@@ -180,7 +181,7 @@ class AMSGrad(AdamFamily):
         m_hat = moments["m"] / (1.0 - given["beta1"] ** given["step"])
         direction = m_hat / (sqrt(v_hat) + given["epsilon"])
         new = {**moments, "largest": largest}
-        return parameter - given["learning_rate"] * direction, new
+        return descended(parameter, given["learning_rate"], direction), new
 
 
 class Adamax(AdamFamily):

@@ -13,6 +13,7 @@ from tinychain_compile.optimizers.base import (
     Slots,
     Updated,
     decayed,
+    descended,
     optional_rate,
     wide,
 )
@@ -119,4 +120,5 @@ class LAMB(AdamFamily):
         length = sqrt((parameter * parameter).sum())
         own = sqrt((direction * direction).sum())
         ratio = where((length > 0.0) & (own > 0.0), length / own, own.full(1.0))
-        return parameter - given["learning_rate"] * ratio * direction, moments
+        rate_now = given["learning_rate"] * ratio
+        return descended(parameter, rate_now, direction), moments

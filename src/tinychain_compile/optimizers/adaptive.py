@@ -14,6 +14,7 @@ from tinychain_compile.optimizers.base import (
     Slots,
     Updated,
     decayed,
+    descended,
     fraction,
     moment,
     optional_rate,
@@ -130,7 +131,7 @@ class Adadelta(CatalogueOptimizer):
         v = moment(slots["v"], rho, gradient * gradient)
         direction = sqrt(slots["u"] + epsilon) / sqrt(v + epsilon) * gradient
         u = moment(slots["u"], rho, direction * direction)
-        return parameter - given["learning_rate"] * direction, {"v": v, "u": u}
+        return descended(parameter, given["learning_rate"], direction), {"v": v, "u": u}
 
 
 class RMSprop(CatalogueOptimizer):
@@ -194,4 +195,4 @@ class RMSprop(CatalogueOptimizer):
         direction = gradient / _root(square, given["epsilon"], self._epsilon_in_root)
         if "momentum" in given:
             direction = state["m"] = given["momentum"] * slots["m"] + direction
-        return parameter - given["learning_rate"] * direction, state
+        return descended(parameter, given["learning_rate"], direction), state

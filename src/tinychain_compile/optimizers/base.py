@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dtypes import F32, F64, DType
 from tinychain_compile.ir.types import TensorType
+from tinychain_compile.operators import Axpy, Lerp
 from tinychain_compile.runtime_inputs import ABOVE_ZERO, BELOW_ONE, STEP, RuntimeInput
 from tinychain_compile.slots import Slot
 from tinychain_compile.tensor import Tensor
@@ -52,14 +53,24 @@ COUNTED = RuntimeInput(STEP, valid_range=(1.0, math.inf))
 
 def moment(old: Tensor, beta: Scalar, new: Tensor) -> Tensor:
     """Return the exponential moving average ``beta * old + (1 - beta) * new``."""
-    return beta * old + (1.0 - beta) * new
+    return old.scalar(beta).emit(Lerp(), old, new)
+
+
+def add_scaled(y: Tensor, alpha: Scalar, x: Tensor) -> Tensor:
+    """Return ``alpha * x + y``."""
+    return x.scalar(alpha).emit(Axpy(), x, y)
+
+
+def descended(parameter: Tensor, rate: Scalar, direction: Tensor) -> Tensor:
+    """Return ``parameter - rate * direction``."""
+    return add_scaled(parameter, -rate, direction)
 
 
 def decayed(gradient: Tensor, parameter: Tensor, given: Given) -> Tensor:
     """Return ``gradient + weight_decay * parameter``, where there is such a decay."""
     if "weight_decay" not in given:
         return gradient
-    return gradient + given["weight_decay"] * parameter
+    return add_scaled(gradient, given["weight_decay"], parameter)
 
 
 def wide(dtype: DType) -> DType:

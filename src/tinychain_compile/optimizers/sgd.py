@@ -12,7 +12,9 @@ from tinychain_compile.optimizers.base import (
     Given,
     Slots,
     Updated,
+    add_scaled,
     decayed,
+    descended,
     fraction,
     moment,
     optional_rate,
@@ -74,13 +76,13 @@ class SGD(CatalogueOptimizer):
         gradient = decayed(gradient, parameter, given)
         learning_rate = given["learning_rate"]
         if "momentum" not in given:
-            return parameter - learning_rate * gradient, {}
+            return descended(parameter, learning_rate, gradient), {}
         added = gradient
         if "dampening" in given:
             added = where(given["step"] > 1.0, (1.0 - given["dampening"]) * gradient, gradient)
-        m = given["momentum"] * slots["m"] + added
-        direction = gradient + given["momentum"] * m if self._nesterov else m
-        return parameter - learning_rate * direction, {"m": m}
+        m = add_scaled(added, given["momentum"], slots["m"])
+        direction = add_scaled(gradient, given["momentum"], m) if self._nesterov else m
+        return descended(parameter, learning_rate, direction), {"m": m}
 
 
 class Lion(CatalogueOptimizer):
@@ -123,4 +125,4 @@ class Lion(CatalogueOptimizer):
         direction = sign(moment(slots["m"], given["beta1"], gradient))
         direction = decayed(direction, parameter, given)
         m = moment(slots["m"], given["beta2"], gradient)
-        return parameter - given["learning_rate"] * direction, {"m": m}
+        return descended(parameter, given["learning_rate"], direction), {"m": m}

@@ -39,6 +39,7 @@ from tinychain_compile.vjp_rules import (
     special,
     statistics,
     trigonometric,
+    updating,
 )
 from tinychain_compile.vjp_rules.statements import Kink
 
@@ -64,6 +65,7 @@ VJP_RULES: Mapping[type[Operator], VJPRule] = MappingProxyType(
         **softmax.RULES,
         **normalization.RULES,
         **attention.RULES,
+        **updating.RULES,
         **random.RULES,
         **conversion.RULES,
     }
@@ -80,6 +82,7 @@ WITHOUT_DERIVATIVE: Mapping[type[Operator], str] = MappingProxyType(
         **ordering.WITHOUT_DERIVATIVE,
         **indexing.WITHOUT_DERIVATIVE,
         **random.WITHOUT_DERIVATIVE,
+        **updating.WITHOUT_DERIVATIVE,
         **conversion.WITHOUT_DERIVATIVE,
     }
 )

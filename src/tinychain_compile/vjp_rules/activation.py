@@ -7,8 +7,10 @@ from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import (
     Elu,
     Gelu,
+    GeluGradient,
     LeakyRelu,
     Relu,
+    ReluGradient,
     Silu,
     Softplus,
 )
@@ -19,8 +21,14 @@ from tinychain_compile.vjp_rules.statements import Kink, always
 
 def relu(op: Relu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g`` above 0, else 0. Read from the output, which the next layer keeps anyway."""
-    zero = g.full(0.0)
-    return (xp.where(zero < y, g, zero),)
+    return (g.emit(ReluGradient(), y),)
+
+
+def relu_gradient(
+    op: ReluGradient, h: Tensor, z: Tensor, g: Tensor, y: Tensor
+) -> tuple[Tensor, Tensor]:
+    """To ``g`` as to the operand of relu; nothing to the output, whose sign alone counts."""
+    return h.emit(op, y), y.full(0.0)
 
 
 def leaky_relu(op: LeakyRelu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
@@ -35,14 +43,21 @@ def elu(op: Elu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
 
 def gelu(op: Gelu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g`` times the probability below x, plus ``g * x`` times its density."""
+    return (g.emit(GeluGradient(op.approximate), x),)
+
+
+def gelu_gradient(
+    op: GeluGradient, h: Tensor, z: Tensor, g: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor]:
+    """To ``x``, ``h * g`` times the second derivative of gelu."""
     if op.approximate:
-        inner = (x + x * x * x * 0.044715) * 0.7978845608028654
-        t = xp.tanh(inner)
-        slope = (1.0 - t * t) * (1.0 + x * x * 0.134145) * 0.7978845608028654
-        return (g * ((t + 1.0) * 0.5 + x * slope * 0.5),)
-    probability = (xp.erf(x * 0.7071067811865476) + 1.0) * 0.5
+        t = xp.tanh((x + x * x * x * 0.044715) * 0.7978845608028654)
+        inner = (1.0 + x * x * 0.134145) * 0.7978845608028654
+        slope = (1.0 - t * t) * inner
+        bend = (1.0 - t * t) * x * 0.2140644488 - t * slope * inner * 2.0
+        return h.emit(op, x), h * g * (slope + x * bend * 0.5)
     density = xp.exp(x * x * -0.5) * 0.3989422804014327
-    return (g * (probability + x * density),)
+    return h.emit(op, x), h * g * density * (2.0 - x * x)
 
 
 def silu(op: Silu, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
@@ -63,6 +78,8 @@ RULES: dict[type[Operator], VJPRule] = {
     Gelu: gelu,
     Silu: silu,
     Softplus: softplus,
+    ReluGradient: relu_gradient,
+    GeluGradient: gelu_gradient,
 }
 
 GUARDS: dict[type[Operator], Guard] = dict.fromkeys((LeakyRelu, Elu, Gelu, Silu, Softplus), always)

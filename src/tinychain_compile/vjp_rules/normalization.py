@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import BatchNorm, LayerNorm, RmsNorm, Rsqrt
+from tinychain_compile.operators import (
+    BatchNorm,
+    LayerNorm,
+    RmsNorm,
+    Rsqrt,
+    Standardize,
+    StandardizeGradient,
+)
 from tinychain_compile.protocols import VJPRule
 from tinychain_compile.tensor import Tensor
 
@@ -47,14 +54,29 @@ def _centred_rule(
     """
     dtype = x.dtype
     g, x, scale = g.widened(), x.widened(), scale.widened()
-    centred = x - x.mean(normalized, keepdims=True)
-    spread = ((centred * centred).mean(normalized, keepdims=True) + epsilon).emit(Rsqrt())
-    unit = centred * spread
-    inner = g * scale
-    mean, along = inner.mean(normalized, True), (inner * unit).mean(normalized, True)
-    to_x = (inner - mean - unit * along) * spread
+    unit = x.emit(Standardize(normalized, epsilon))
+    to_x = (g * scale).emit(StandardizeGradient(normalized, epsilon), x)
     results = (to_x, (g * unit).sum(shared), g.sum(shared))
     return results[0].astype(dtype), results[1].astype(dtype), results[2].astype(dtype)
+
+
+def standardize(op: Standardize, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """``g`` without its mean and its part along ``x``, divided by the spread."""
+    return (g.emit(StandardizeGradient(op.axes, op.epsilon), x),)
+
+
+def standardize_gradient(
+    op: StandardizeGradient, h: Tensor, z: Tensor, g: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor]:
+    """It is its own derivative by ``g``; to ``x`` through the direction and through the spread."""
+    axes = op.axes
+    unit = x.emit(Standardize(axes, op.epsilon))
+    centred = x - x.mean(axes, keepdims=True)
+    spread = ((centred * centred).mean(axes, keepdims=True) + op.epsilon).emit(Rsqrt())
+    along_g, along_h = ((v * unit).mean(axes, keepdims=True) for v in (g, h))
+    to_unit = (h * along_g + g * along_h) * spread
+    by_spread = unit * spread * (h * z).mean(axes, keepdims=True)
+    return h.emit(op, x), -to_unit.emit(op, x) - by_spread
 
 
 def rms_norm(op: RmsNorm, g: Tensor, y: Tensor, x: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,4 +97,6 @@ RULES: dict[type[Operator], VJPRule] = {
     LayerNorm: layer_norm,
     RmsNorm: rms_norm,
     BatchNorm: batch_norm,
+    Standardize: standardize,
+    StandardizeGradient: standardize_gradient,
 }

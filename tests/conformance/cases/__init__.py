@@ -29,6 +29,7 @@ from tests.conformance.cases import (
     special,
     statistics,
     trigonometric,
+    updating,
 )
 
 CASES: list[Case] = [
@@ -55,6 +56,7 @@ CASES: list[Case] = [
     *softmax.CASES,
     *normalization.CASES,
     *attention.CASES,
+    *updating.CASES,
     *random.CASES,
     *conversion.CASES,
 ]

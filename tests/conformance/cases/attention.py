@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.conformance.case import Case, normal
-from tinychain_compile.operators import Attention
+from tinychain_compile.operators import Attention, AttentionWeights
 
 Q, K, V = normal(2, 3, 4), normal(2, 5, 4, seed=1), normal(2, 5, 6, seed=2)
 MASK = np.random.default_rng(3).random((2, 3, 5)) < 0.6
@@ -33,7 +33,20 @@ def attend(scale, is_causal=False):
     return apply
 
 
+def weigh(scale, is_causal=False):
+    """Return the weights: what attention gives of values that are the rows of the identity."""
+
+    def apply(q, k, mask=None):
+        rows = np.broadcast_to(np.eye(k.shape[-2]), (*k.shape[:-1], k.shape[-2]))
+        return attend(scale, is_causal)(q, k, rows, mask)
+
+    return apply
+
+
 CASES = [
+    Case(AttentionWeights(0.5), weigh(0.5), (Q, K), (0, 1), 1e-13),
+    Case(AttentionWeights(0.3, True), weigh(0.3, True), (Q, K), (0, 1), 1e-13),
+    Case(AttentionWeights(0.5), weigh(0.5), (Q, K, BLIND), (0, 1), 1e-13, " blind"),
     Case(Attention(0.5), attend(0.5), (Q, K, V), (0, 1, 2), 1e-13),
     Case(Attention(0.3, True), attend(0.3, True), (Q, K, V), (0, 1, 2), 1e-13),
     Case(Attention(0.5), attend(0.5), (Q, K, V, MASK), (0, 1, 2), 1e-13, " mask"),

@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tests.conformance.case import Case, normal, positive
-from tinychain_compile.operators import BatchNorm, LayerNorm, RmsNorm
+from tinychain_compile.operators import (
+    BatchNorm,
+    LayerNorm,
+    RmsNorm,
+    Standardize,
+    StandardizeGradient,
+)
 
 
 def normalize(row, epsilon):
@@ -36,7 +44,40 @@ def batch_norm(axis):
     return apply
 
 
+def standardize(axes):
+    """Return every slice along the axes, normalized by itself."""
+
+    def apply(x):
+        others = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = np.transpose(x, (*others, *axes))
+        rows = moved.reshape(-1, math.prod(x.shape[axis] for axis in axes))
+        unit = np.array([normalize(list(row), 0.01) for row in rows]).reshape(moved.shape)
+        return np.transpose(unit, np.argsort((*others, *axes)))
+
+    return apply
+
+
+def standardize_gradient(g, x):
+    """Row by row through the matrix ``(1 - 1 / n - u u' / n) / spread``."""
+    result = np.zeros_like(x)
+    for row, (pulled, values) in enumerate(zip(g, x, strict=True)):
+        n, unit = len(values), np.array(normalize(list(values), 0.01))
+        spread = math.sqrt(sum((v - sum(values) / n) ** 2 for v in values) / n + 0.01)
+        matrix = (np.eye(n) - 1 / n - np.outer(unit, unit) / n) / spread
+        result[row] = pulled @ matrix
+    return result
+
+
 CASES = [
+    Case(Standardize((1,), 0.01), standardize((1,)), (normal(3, 5),), (0,), 1e-13),
+    Case(Standardize((0, 2), 0.01), standardize((0, 2)), (normal(4, 3, 2),), (0,), 1e-13),
+    Case(
+        StandardizeGradient((1,), 0.01),
+        standardize_gradient,
+        (normal(3, 5, seed=1), normal(3, 5)),
+        (0, 1),
+        1e-12,
+    ),
     Case(LayerNorm(0.01), layer_norm, (normal(3, 5), positive(5), normal(5)), (0, 1, 2), 1e-13),
     Case(
         LayerNorm(0.01),

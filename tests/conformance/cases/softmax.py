@@ -7,7 +7,15 @@ from scipy import special
 
 from tests.conformance.case import INF, Case, normal
 from tests.conformance.cases.reduction import AXES, over
-from tinychain_compile.operators import LogSoftmax, LogSumExp, Softmax, SoftmaxCrossEntropy
+from tinychain_compile.operators import (
+    LogSoftmax,
+    LogSoftmaxGradient,
+    LogSumExp,
+    Softmax,
+    SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyGradient,
+    SoftmaxGradient,
+)
 
 LARGE = np.array([[1000.0, 1001.0, 999.0], [-1000.0, 0.0, -2000.0]])
 MASKED = np.array([[-INF, 1.0, -INF], [-INF, -INF, -INF], [INF, 0.0, 1.0]])
@@ -37,7 +45,56 @@ def log_of_sum(row):
     return top + math.log(math.fsum(math.exp(v - top) for v in row))
 
 
+def by_jacobian(axis, jacobian):
+    """Return what pulls ``g`` back, row by row, through a matrix that depends on the output."""
+
+    def apply(g, y):
+        rows, outputs = np.moveaxis(g, axis, -1), np.moveaxis(y, axis, -1)
+        result = np.zeros_like(rows)
+        for place in np.ndindex(rows.shape[:-1]):
+            result[place] = rows[place] @ jacobian(outputs[place])
+        return np.moveaxis(result, -1, axis)
+
+    return apply
+
+
+def of_softmax(y):
+    return np.diag(y) - np.outer(y, y)
+
+
+def of_log_softmax(y):
+    return np.eye(len(y)) - np.outer(np.ones(len(y)), np.exp(y))
+
+
+def of_cross_entropy(g, scores, labels):
+    result = np.zeros_like(scores)
+    for place in np.ndindex(*labels.shape):
+        powers = [math.exp(v - max(scores[place])) for v in scores[place]]
+        for label, power in enumerate(powers):
+            share = power / math.fsum(powers) - (label == labels[place])
+            result[(*place, label)] = g[place] * share
+    return result
+
+
+G = normal(3, 4, seed=1)
 CASES = [
+    *(
+        Case(SoftmaxGradient(a), by_jacobian(a, of_softmax), (G, normal(3, 4)), (0, 1))
+        for a in (0, 1)
+    ),
+    *(
+        Case(
+            LogSoftmaxGradient(a), by_jacobian(a, of_log_softmax), (G, normal(3, 4)), (0, 1), 1e-13
+        )
+        for a in (0, 1)
+    ),
+    Case(
+        SoftmaxCrossEntropyGradient(),
+        of_cross_entropy,
+        (normal(2, 3, seed=4), normal(2, 3, 4), LABELS),
+        (0, 1),
+        1e-13,
+    ),
     Case(Softmax(1), exp_rows(1), (normal(3, 4),), (0,), 1e-14),
     Case(Softmax(0), exp_rows(0), (normal(3, 4, 2),), (0,), 1e-14),
     Case(Softmax(1), exp_rows(1), (LARGE,), note=" large", tolerance=1e-14),
