@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
 from tinychain_compile.artifacts import (
-    BufferCompilation,
     CompiledFunction,
     CompiledTrainingStep,
     CompileOptions,
@@ -16,13 +15,9 @@ from tinychain_compile.artifacts import (
     DeclaredOptimizer,
     DependencyAnalysis,
     DerivativeProgram,
-    LoweredProgram,
-    ParameterCompilation,
-    StepProvenance,
     TracedUpdate,
 )
 from tinychain_compile.errors import DeclarationError, LossOutputError
-from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
@@ -48,10 +43,17 @@ from tinychain_compile.protocols import (
     VJPEngine,
     pass_label,
 )
+from tinychain_compile.records import (
+    Prepared,
+    Program,
+    Programs,
+    UpdateKey,
+    sources_of_symbols,
+    step_record,
+)
 from tinychain_compile.reports import HandlerRank, HandlerRanking, SupportReport
 from tinychain_compile.runtime_inputs import LOSS_SCALE
 from tinychain_compile.settings import StepDefaults
-from tinychain_compile.slots import Fill, Slot, SlotCompilation
 from tinychain_compile.support import (
     LegalizedProgram,
     WithHandler,
@@ -59,16 +61,6 @@ from tinychain_compile.support import (
     size_of_programs,
     support_report,
 )
-
-CONTRACT_VERSION = "1"
-"""The version of the record and of the contracts with handlers, hooks and optimizers."""
-
-
-class _Program(NamedTuple):
-    """A program that is ready to be lowered, and the graph it came from."""
-
-    graph: Graph
-    to_lower: ProgramToLower
 
 
 class _Passes(NamedTuple):
@@ -80,44 +72,6 @@ class _Passes(NamedTuple):
 
 
 _NO_PASSES = _Passes()
-
-
-class _UpdateKey(NamedTuple):
-    """Parameters of equal key share one update."""
-
-    type: TensorType
-    template: Hashable
-
-
-class _Prepared(NamedTuple):
-    """Everything before legalization."""
-
-    declaration: Declaration
-    update_keys: Mapping[str, _UpdateKey]
-    update_names: Mapping[_UpdateKey, str]
-    targets: Mapping[str | _UpdateKey, LoweringTarget]
-    ids: IdSource
-    forward: Graph
-    derivative: DerivativeProgram
-    planned: DerivativeProgram
-    captures: DependencyAnalysis
-    selected: Graph
-    updates: Mapping[_UpdateKey, TracedUpdate]
-
-
-class _Programs(NamedTuple):
-    """Every program, legal for its target."""
-
-    forward: _Program
-    derivative: DerivativeProgram
-    derivative_to_lower: ProgramToLower
-    updates: Mapping[_UpdateKey, _Program]
-
-    @property
-    def graphs(self) -> tuple[Graph, ...]:
-        """The graphs, in the order of the programs."""
-        updates = (program.graph for program in self.updates.values())
-        return (self.forward.graph, self.derivative.graph, *updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,77 +161,14 @@ class TrainingStepCompiler:
             for key, program in programs.updates.items()
         }
 
-        support = self._support(prepared, programs, None)
-        declaration, forward, derivative = (
-            prepared.declaration,
-            prepared.forward,
-            prepared.derivative,
-        )
-        legal_derivative = programs.derivative
-
-        value_ids, derived_ids = forward.input_ids, legal_derivative.graph.output_ids
-        named_outputs = [name for name, _ in forward.outputs]
-        output_ids = programs.forward.graph.output_ids
-        auxiliary_ids = {name: output_ids[name] for name in named_outputs[1:]}
-        own_ids = {output_ids[name] for name in named_outputs}
-        return CompiledTrainingStep(
-            source_forward_graph=forward,
-            source_derivative_program=derivative,
-            lowered_forward_graph=programs.forward.graph,
-            lowered_derivative_program=legal_derivative,
-            forward=lowered_forward,
-            derivative=lowered_derivative,
-            input_value_ids=MappingProxyType(value_ids),
-            loss_value_id=lowered_forward.selected_outputs[0],
-            auxiliary_value_ids=MappingProxyType(auxiliary_ids),
-            buffers=tuple(
-                BufferCompilation(name, value_ids[name], value_id)
-                for name, value_id in auxiliary_ids.items()
-                if name in value_ids
-            ),
-            forward_capture_value_ids=tuple(
-                value_id for value_id in lowered_forward.selected_outputs if value_id not in own_ids
-            ),
-            seed_value_ids=(derivative.seed.value.id,),
-            parameters=tuple(
-                _parameter_row(
-                    name,
-                    prepared,
-                    value_ids[name],
-                    legal_derivative,
-                    programs.updates[key].graph,
-                    lowered_updates[key],
-                )
-                for name, key in prepared.update_keys.items()
-            ),
-            frozen_parameters=declaration.frozen_parameters,
-            derivative_input_value_ids=MappingProxyType(
-                {n.removeprefix("$"): v.id for n, v in derivative.own_inputs if n[0] == "$"}
-            ),
-            published_value_ids=MappingProxyType(
-                {
-                    name: value_id
-                    for name, value_id in derived_ids.items()
-                    if name not in prepared.update_keys and "/" not in name
-                }
-            ),
-            runtime_inputs=declaration.runtime_inputs,
-            support=support,
-            symbol_sources=_symbol_sources(declaration.inputs),
-            provenance=StepProvenance(
-                source=forward,
-                contract_version=CONTRACT_VERSION,
-                input_names=tuple(declaration.inputs),
-                parameter_names=declaration.parameters,
-                pass_labels=MappingProxyType(
-                    {
-                        "forward": _labels(passes.forward),
-                        "derivative": _labels(passes.derivative),
-                        "update": _labels(passes.update),
-                    }
-                ),
-                optimizer_label=declaration.optimizer_label,
-            ),
+        return step_record(
+            prepared,
+            programs,
+            lowered_forward,
+            lowered_derivative,
+            lowered_updates,
+            self._support(prepared, programs, None),
+            {stage: _labels(items) for stage, items in passes._asdict().items()},
         )
 
     def explain_support(
@@ -382,7 +273,7 @@ class TrainingStepCompiler:
             program=self.lowerer.lower(program.to_lower, bind_input),
             input_value_ids=MappingProxyType(graph.input_ids),
             output_value_ids=MappingProxyType(program.graph.output_ids),
-            symbol_sources=_symbol_sources(types),
+            symbol_sources=sources_of_symbols(types),
         )
 
     def _prepared(
@@ -397,7 +288,7 @@ class TrainingStepCompiler:
         bind_input: BindInput | None = None,
         seed_label: str = "seed",
         passes: _Passes = _NO_PASSES,
-    ) -> _Prepared:
+    ) -> Prepared:
         """Do all that comes before legalization."""
         chosen = self.defaults.optimizer if optimizer is None else optimizer
         if chosen is None:
@@ -418,10 +309,10 @@ class TrainingStepCompiler:
             options=options,
         )
         update_keys = {
-            name: _UpdateKey(declaration.inputs[name], optimizer.template_key)
+            name: UpdateKey(declaration.inputs[name], optimizer.template_key)
             for name, optimizer in declaration.optimizers.items()
         }
-        keys: tuple[str | _UpdateKey, ...] = (
+        keys: tuple[str | UpdateKey, ...] = (
             "forward",
             "derivative",
             *dict.fromkeys(update_keys.values()),
@@ -453,7 +344,7 @@ class TrainingStepCompiler:
         updates = {
             key: self._traced_update(key.type, optimizer, ids) for key, optimizer in servers.items()
         }
-        return _Prepared(
+        return Prepared(
             declaration,
             update_keys,
             _update_names(servers),
@@ -484,11 +375,11 @@ class TrainingStepCompiler:
 
     def _programs(
         self,
-        prepared: _Prepared,
-        targets: Mapping[str | _UpdateKey, LoweringTarget],
+        prepared: Prepared,
+        targets: Mapping[str | UpdateKey, LoweringTarget],
         passes: _Passes,
         options: CompileOptions,
-    ) -> _Programs:
+    ) -> Programs:
         """Legalize every program for its target, and run the caller's passes."""
         ids, approximate = prepared.ids, options.approximate_decompositions
         forward = self._ready(
@@ -508,12 +399,12 @@ class TrainingStepCompiler:
             )
             for key, update in prepared.updates.items()
         }
-        return _Programs(forward, derivative, derivative_to_lower, updates)
+        return Programs(forward, derivative, derivative_to_lower, updates)
 
     def _support(
         self,
-        prepared: _Prepared,
-        programs: _Programs,
+        prepared: Prepared,
+        programs: Programs,
         why_kept: Callable[[Operation], str] | None,
     ) -> SupportReport:
         """Return what became of every operator of every program."""
@@ -556,12 +447,12 @@ class TrainingStepCompiler:
         passes: Sequence[Pass[Graph]],
         ids: IdSource,
         approximate: bool,
-    ) -> _Program:
+    ) -> Program:
         """Legalize a graph for its target, run the caller's passes, and analyse it."""
         legal = self._legalized(graph, target, ids, approximate)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
         analysis = self.dependency_classifier.classify(legal, _once(legal))
-        return _Program(legal, ProgramToLower(name, analysis, target))
+        return Program(legal, ProgramToLower(name, analysis, target))
 
     def _ready_derivative(
         self,
@@ -588,12 +479,12 @@ class TrainingStepCompiler:
         passes: Sequence[Pass[TracedUpdate]],
         ids: IdSource,
         approximate: bool,
-    ) -> _Program:
+    ) -> Program:
         """Do the same for an update."""
         legal = TracedUpdate(self._legalized(update.graph, target, ids, approximate))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)
-        return _Program(graph, ProgramToLower(name, analysis, target))
+        return Program(graph, ProgramToLower(name, analysis, target))
 
     def _legalized(
         self, graph: Graph, target: LoweringTarget, ids: IdSource, approximate: bool
@@ -604,7 +495,7 @@ class TrainingStepCompiler:
         return legal
 
 
-def _update_names(servers: Mapping[_UpdateKey, DeclaredOptimizer]) -> dict[_UpdateKey, str]:
+def _update_names(servers: Mapping[UpdateKey, DeclaredOptimizer]) -> dict[UpdateKey, str]:
     """Return what each update is called: with the optimizer, where several serve one type."""
     types = [key.type for key in servers]
     return {
@@ -612,55 +503,6 @@ def _update_names(servers: Mapping[_UpdateKey, DeclaredOptimizer]) -> dict[_Upda
         + (f" by {optimizer.label}" if types.count(key.type) > 1 else "")
         for key, optimizer in servers.items()
     }
-
-
-def _parameter_row(
-    name: str,
-    prepared: _Prepared,
-    value_id: str,
-    derivative: DerivativeProgram,
-    update: Graph,
-    lowered: LoweredProgram,
-) -> ParameterCompilation:
-    """Return the row of one parameter, bound to the update that it shares."""
-    optimizer = prepared.declaration.optimizers[name]
-    key = prepared.update_keys[name]
-    derived_ids = derivative.graph.output_ids
-    return ParameterCompilation(
-        name=name,
-        value_id=value_id,
-        gradient_value_id=derived_ids[name],
-        source_update_graph=prepared.updates[key].graph,
-        lowered_update_graph=update,
-        update=lowered,
-        update_input_value_ids=MappingProxyType(update.input_ids),
-        updated_parameter_value_id=lowered.selected_outputs[0],
-        runtime_inputs=MappingProxyType(
-            {role.name: optimizer.runtime_input_of(role).name for role in optimizer.inputs}
-        ),
-        slots=tuple(_slot_row(name, slot, update) for slot in optimizer.slots[key.type]),
-        accumulator=_accumulator_row(name, derivative),
-        optimizer_label=optimizer.label,
-    )
-
-
-def _slot_row(parameter: str, slot: Slot, update: Graph) -> SlotCompilation:
-    """Return the state of one parameter, bound to its update."""
-    inputs, outputs = update.input_ids, update.output_ids
-    key = f"{parameter}/{slot.name}"
-    return SlotCompilation(
-        slot.name, key, slot.type, slot.initial, inputs[slot.name], outputs[slot.name]
-    )
-
-
-def _accumulator_row(parameter: str, derivative: DerivativeProgram) -> SlotCompilation | None:
-    """Return the sum of a parameter's gradients, bound to the derivative, if there is one."""
-    key = f"{parameter}/accumulator"
-    own = dict(derivative.own_inputs)
-    if key not in own:
-        return None
-    output = derivative.graph.output_ids[key]
-    return SlotCompilation("accumulator", key, own[key].type, Fill(0.0), own[key].id, output)
 
 
 def _check_parameters_are_no_buffers(forward: Graph, parameters: Sequence[str]) -> None:
@@ -677,10 +519,6 @@ def _check_parameters_are_no_buffers(forward: Graph, parameters: Sequence[str]) 
 def _once(graph: Graph) -> list[Value]:
     """Return the outputs of a graph, a value with two names once."""
     return list(dict.fromkeys(value for _, value in graph.outputs))
-
-
-def _symbol_sources(types: Mapping[str, TensorType]) -> Mapping[str, tuple[str, int]]:
-    return MappingProxyType(symbol_sources({name: type.shape for name, type in types.items()}))
 
 
 def _labels(passes: Sequence[object]) -> tuple[str, ...]:

@@ -118,8 +118,8 @@ def _declared(
     inputs = _runtime_inputs(given, described, required, label)
     scalars = [row.name for row in inputs]
     slots = {type: _slots(optimizer, type, scalars, label) for type in dict.fromkeys(types)}
-    for state in slots.values():
-        names = (*_ROLES, *(slot.name for slot in state), *scalars)
+    roles = [(*_ROLES, *[slot.name for slot in state], *scalars) for state in slots.values()]
+    for names in dict.fromkeys(roles):
         check_signature(update, names, f"update of {label}", UpdateSignatureError)
     key: Hashable = getattr(optimizer, "template_key", id(optimizer))
     return DeclaredOptimizer(label, group, update, inputs, slots, (key, inputs_key(inputs)))
