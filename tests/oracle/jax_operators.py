@@ -198,7 +198,7 @@ JAX_OPERATORS: Mapping[type[Operator], Callable[[Any], Callable[..., Any]]] = {
     o.StandardizeGradient: lambda op: _pulled(
         lambda x: jax.nn.standardize(x, axis=op.axes, epsilon=op.epsilon)
     ),
-    o.Axpy: _plain(lambda alpha, x, y: alpha * x + y),
+    o.Axpy: lambda op: lambda alpha, x, y: y + (-alpha if op.is_negative else alpha) * x,
     o.Lerp: _plain(lambda decay, old, new: decay * old + (1 - decay) * new),
     o.Cast: lambda op: lambda x: x.astype(op.dtype),
 }
@@ -212,6 +212,8 @@ WITHOUT_COUNTERPART: Mapping[type[Operator], str] = {
     o.ArgSort: "JAX's descending order of ties differs; the conformance cases state ours",
     o.ScatterAdd: "it is the derivative of gather, which is compared",
     o.WindowMaxGradient: "it is the derivative of window_max, which is compared",
+    o.ConvInputGradient: "it is the derivative of conv, which is compared",
+    o.ConvKernelGradient: "it is the derivative of conv, which is compared",
     o.SoftmaxGradient: "it is the derivative of softmax, which is compared",
     o.LogSoftmaxGradient: "it is the derivative of log_softmax, which is compared",
     o.AttentionWeights: "a part of attention",

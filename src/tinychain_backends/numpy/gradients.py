@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tinychain_compile.functions.activations import erf
 from tinychain_compile.functions.arrays import widened
 from tinychain_compile.functions.attention import weights_of_arrays
+from tinychain_compile.functions.convolution import pad_spatial, windows_of
 from tinychain_compile.functions.normalization import standardized
 from tinychain_compile.functions.softmax import softmax
-from tinychain_compile.operators import AttentionWeights
+from tinychain_compile.operators import AttentionWeights, ConvInputGradient, ConvKernelGradient
 
 Array = NDArray[Any]
 
@@ -77,9 +78,45 @@ def attention_weights(*operands: Array, operator: AttentionWeights) -> Array:
     return _as(weights_of_arrays(*operands, operator=operator), operands[0])
 
 
-def axpy(alpha: Array, x: Array, y: Array) -> Any:
-    """Return ``alpha * x + y``."""
-    return alpha * x + y
+def conv_input_gradient(g: Array, kernel: Array, operator: ConvInputGradient) -> Array:
+    """Return the cotangent of the image: every window's part, added where the window lay."""
+    spatial, groups = len(operator.strides), operator.groups
+    batch, counts = g.shape[0], g.shape[2:]
+    outputs, inner, *window = kernel.shape
+    rows = np.moveaxis(g, 1, -1).reshape(-1, groups, outputs // groups).transpose(1, 0, 2)
+    columns = np.matmul(rows, kernel.reshape(groups, outputs // groups, -1))
+    parts = columns.reshape(groups, batch, *counts, inner, *window)
+    parts = np.moveaxis(parts, (0, 2 + spatial), (1, 2)).reshape(
+        batch, groups * inner, *counts, *window
+    )
+    padded = [
+        n + low + high for n, (low, high) in zip(operator.sizes, operator.padding, strict=True)
+    ]
+    result = np.zeros((batch, groups * inner, *padded), columns.dtype)
+    for place in np.ndindex(*window):
+        rows_of_place = zip(place, operator.dilations, operator.strides, counts, strict=True)
+        at: Any = (..., *(slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, s, n in rows_of_place))
+        result[at] += parts[(..., *place)]
+    pads = zip(operator.sizes, operator.padding, strict=True)
+    inside: Any = (..., *(slice(low, low + n) for n, (low, _) in pads))
+    return _as(np.ascontiguousarray(result[inside]), g)
+
+
+def conv_kernel_gradient(g: Array, x: Array, operator: ConvKernelGradient) -> Array:
+    """Return the cotangent of the kernel: every window times what came of it, summed."""
+    spatial, groups = len(operator.strides), operator.groups
+    outputs, inner = g.shape[1], x.shape[1] // groups
+    windows = windows_of(pad_spatial(x, operator.padding), operator.window, operator)
+    columns = windows.reshape(x.shape[0], groups, inner, *windows.shape[2:])
+    columns = np.moveaxis(columns, range(3, 3 + spatial), range(1, 1 + spatial))
+    rows = columns.reshape(-1, groups, inner * int(np.prod(operator.window))).transpose(1, 0, 2)
+    pulled = np.moveaxis(g, 1, -1).reshape(-1, groups, outputs // groups).transpose(1, 2, 0)
+    return _as(np.matmul(pulled, rows).reshape(outputs, inner, *operator.window), g)
+
+
+def axpy(alpha: Array, x: Array, y: Array, is_negative: bool) -> Any:
+    """Return ``alpha * x + y``, or ``y - alpha * x``."""
+    return y - alpha * x if is_negative else alpha * x + y
 
 
 def lerp(decay: Array, old: Array, new: Array) -> Any:

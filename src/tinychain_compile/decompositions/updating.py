@@ -10,8 +10,8 @@ from tinychain_compile.tensor import Tensor
 
 
 def axpy(op: Axpy, alpha: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """``alpha * x + y``."""
-    return alpha * x + y
+    """``alpha * x + y``, or ``y - alpha * x``."""
+    return y - alpha * x if op.is_negative else alpha * x + y
 
 
 def lerp(op: Lerp, decay: Tensor, old: Tensor, new: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ from tinychain_compile.operators.attention import Attention, AttentionWeights
 from tinychain_compile.operators.comparison import Clip, Equal, Less, LessEqual, Maximum, Minimum
 from tinychain_compile.operators.contraction import Einsum, MatMul
 from tinychain_compile.operators.conversion import Cast, StopGradient
-from tinychain_compile.operators.convolution import Conv
+from tinychain_compile.operators.convolution import Conv, ConvInputGradient, ConvKernelGradient
 from tinychain_compile.operators.cumulative import CumProd, CumSum
 from tinychain_compile.operators.exponential import (
     Exp,
@@ -171,6 +171,8 @@ OPERATORS: tuple[type[Operator], ...] = (
     MatMul,
     Einsum,
     Conv,
+    ConvInputGradient,
+    ConvKernelGradient,
     WindowMax,
     WindowMaxGradient,
     WindowSum,
@@ -259,6 +261,8 @@ __all__ = [
     "Concat",
     "Constant",
     "Conv",
+    "ConvInputGradient",
+    "ConvKernelGradient",
     "Cos",
     "CumProd",
     "CumSum",

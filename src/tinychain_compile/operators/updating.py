@@ -13,9 +13,14 @@ from tinychain_compile.operators.type_rules import floating, same
 
 @dataclass(frozen=True, slots=True)
 class Axpy(Operator):
-    """``alpha * x + y``, alpha a scalar, as in BLAS: ``F[], F[s], F[s] -> F[s]``."""
+    """``alpha * x + y``, alpha a scalar, as in BLAS: ``F[], F[s], F[s] -> F[s]``.
+
+    Args:
+        is_negative: Whether it is ``y - alpha * x`` instead, as when going down a gradient.
+    """
 
     name: ClassVar[str] = "axpy"
+    is_negative: bool = False
 
     def infer(self, alpha: TensorType, x: TensorType, y: TensorType) -> TensorType:
         return _with_scalars(self.name, same(self.name, x, y), alpha)

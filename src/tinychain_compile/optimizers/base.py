@@ -63,7 +63,7 @@ def add_scaled(y: Tensor, alpha: Scalar, x: Tensor) -> Tensor:
 
 def descended(parameter: Tensor, rate: Scalar, direction: Tensor) -> Tensor:
     """Return ``parameter - rate * direction``."""
-    return add_scaled(parameter, -rate, direction)
+    return direction.scalar(rate).emit(Axpy(is_negative=True), direction, parameter)
 
 
 def decayed(gradient: Tensor, parameter: Tensor, given: Given) -> Tensor:

@@ -11,8 +11,9 @@ from tinychain_compile.tensor import Tensor
 def axpy(
     op: Axpy, g: Tensor, z: Tensor, alpha: Tensor, x: Tensor, y: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``sum(g * x)``, ``g * alpha`` and ``g``."""
-    return (g * x).sum(), g * alpha, g
+    """``sum(g * x)``, ``g * alpha`` and ``g``; the first two negative where the product is."""
+    pulled = -g if op.is_negative else g
+    return (pulled * x).sum(), pulled * alpha, g
 
 
 def lerp(

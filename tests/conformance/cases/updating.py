@@ -22,6 +22,7 @@ def direction(m, v, beta1, beta2, step, epsilon):
 
 CASES = [
     Case(Axpy(), each(lambda a, x, y: a * x + y), (SCALAR, X, Y), (0, 1, 2)),
+    Case(Axpy(True), each(lambda a, x, y: y - a * x), (SCALAR, X, Y), (0, 1, 2)),
     Case(Lerp(), each(lambda d, x, y: d * x + (1 - d) * y), (SCALAR, X, Y), (0, 1, 2)),
     Case(
         AdamDirection(),
