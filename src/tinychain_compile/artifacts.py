@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -30,6 +31,22 @@ OnDisconnected: TypeAlias = Literal["error", "zero"]
 # Declaration.
 
 
+COMMON_SUBEXPRESSIONS = "common_subexpressions"
+DEAD_CODE = "dead_code"
+
+SIMPLIFICATIONS = (
+    "constant_folding",
+    "identities",
+    "casts",
+    "zero_cotangents",
+    "movement",
+    "sinking",
+    COMMON_SUBEXPRESSIONS,
+    DEAD_CODE,
+)
+"""The simplifications that there are; what each does is in ``simplification``."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Policies that are not part of the contract's signature.
@@ -43,6 +60,7 @@ class CompileOptions:
         gradient_transforms: What becomes of all gradients, one transform after another, before
             the updates: clipping, decay, and the like.
         accumulate_gradients: Whether gradients can be summed over micro-batches before an update.
+        simplifications: The names of those to apply, of ``SIMPLIFICATIONS``; all by default.
     """
 
     on_disconnected: OnDisconnected = "error"
@@ -50,6 +68,7 @@ class CompileOptions:
     approximate_decompositions: bool = True
     gradient_transforms: Sequence[object] = ()
     accumulate_gradients: bool = False
+    simplifications: Sequence[str] = SIMPLIFICATIONS
 
     def __post_init__(self) -> None:
         choices = get_args(OnDisconnected)
@@ -63,6 +82,21 @@ class CompileOptions:
             given: object = getattr(self, name)
             if given not in (True, False):
                 raise DeclarationError(f"option {name}", expected="True or False", got=repr(given))
+        names = (
+            (self.simplifications,)
+            if isinstance(self.simplifications, str)
+            else tuple(self.simplifications)
+        )
+        for name in names:
+            if name not in SIMPLIFICATIONS:
+                near = get_close_matches(str(name), SIMPLIFICATIONS, n=1)
+                raise DeclarationError(
+                    "option simplifications",
+                    expected=f"names among {', '.join(SIMPLIFICATIONS)}",
+                    got=repr(name),
+                    hint=f"Is {near[0]!r} meant?" if near else None,
+                )
+        object.__setattr__(self, "simplifications", names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

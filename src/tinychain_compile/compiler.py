@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tinychain_compile.artifacts import (
+    DEAD_CODE,
     CompiledFunction,
     CompiledTrainingStep,
     CompileOptions,
@@ -17,6 +18,7 @@ from tinychain_compile.artifacts import (
     DerivativeProgram,
     TracedUpdate,
 )
+from tinychain_compile.capability import why_unsupported
 from tinychain_compile.errors import DeclarationError, LossOutputError
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
@@ -39,6 +41,7 @@ from tinychain_compile.protocols import (
     Pass,
     PassRunner,
     ProgramToLower,
+    Simplifier,
     Tracer,
     VJPEngine,
     pass_label,
@@ -88,6 +91,7 @@ class TrainingStepCompiler:
     capture_planner: CapturePlanner
     dependency_classifier: DependencyClassifier
     optimizer_tracer: OptimizerTracer
+    simplifier: Simplifier
     legalizer: Legalizer
     pass_runner: PassRunner
     lowerer: Lowerer
@@ -265,7 +269,8 @@ class TrainingStepCompiler:
         ids = fresh_ids()
         graph = self.tracer.trace_function(function, types, ids)
         verify(graph)
-        program = self._ready("function", graph, target, expansions, ids, approximate=True)
+        simple = self._simplified(graph, ids, self.defaults.options.simplifications)
+        program = self._ready("function", simple, target, expansions, ids, self.defaults.options)
         self.lowerer.check_support([program.to_lower], self.legalizer.why_kept)
         return CompiledFunction(
             source_graph=graph,
@@ -318,13 +323,14 @@ class TrainingStepCompiler:
             *dict.fromkeys(update_keys.values()),
         )
         targets = {key: self.lowerer.open_target() for key in keys}
-        ids = fresh_ids()
+        ids, names = fresh_ids(), options.simplifications
 
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         _check_parameters_are_no_buffers(forward, declaration.parameters)
+        simple = self._simplified(forward, ids, [n for n in names if n != DEAD_CODE])
         derivative = self.vjp_engine.derive(
-            forward,
+            simple,
             declaration.parameters,
             ids=ids,
             seed_label=seed_label,
@@ -336,9 +342,12 @@ class TrainingStepCompiler:
         planned = self.capture_planner.plan(derivative, ids)
         if planned is not derivative:
             verify(planned.graph)
+        graph = self._simplified(planned.graph, ids, names)
+        if graph is not planned.graph:
+            planned = planned.with_graph(graph)
         captures = self.dependency_classifier.classify_derivative(planned)
-        selected = self.dependency_classifier.select_forward(forward, captures)
-        if selected is not forward:
+        selected = self.dependency_classifier.select_forward(simple, captures)
+        if selected is not simple:
             verify(selected)
         servers = {key: declaration.optimizers[name] for name, key in update_keys.items()}
         updates = {
@@ -356,6 +365,7 @@ class TrainingStepCompiler:
             captures,
             selected,
             updates,
+            {key: self._simple_update(update, ids, names) for key, update in updates.items()},
         )
 
     def _transformed(
@@ -381,9 +391,9 @@ class TrainingStepCompiler:
         options: CompileOptions,
     ) -> Programs:
         """Legalize every program for its target, and run the caller's passes."""
-        ids, approximate = prepared.ids, options.approximate_decompositions
+        ids = prepared.ids
         forward = self._ready(
-            "forward", prepared.selected, targets["forward"], passes.forward, ids, approximate
+            "forward", prepared.selected, targets["forward"], passes.forward, ids, options
         )
         derivative, derivative_to_lower = self._ready_derivative(
             prepared.planned,
@@ -391,13 +401,13 @@ class TrainingStepCompiler:
             targets["derivative"],
             passes.derivative,
             ids,
-            approximate,
+            options,
         )
         updates = {
             key: self._ready_update(
-                prepared.update_names[key], update, targets[key], passes.update, ids, approximate
+                prepared.update_names[key], update, targets[key], passes.update, ids, options
             )
-            for key, update in prepared.updates.items()
+            for key, update in prepared.simple_updates.items()
         }
         return Programs(forward, derivative, derivative_to_lower, updates)
 
@@ -409,7 +419,7 @@ class TrainingStepCompiler:
     ) -> SupportReport:
         """Return what became of every operator of every program."""
         sources = [prepared.selected, prepared.planned.graph]
-        sources += [update.graph for update in prepared.updates.values()]
+        sources += [update.graph for update in prepared.simple_updates.values()]
         names = ["forward", "derivative", *(prepared.update_names[k] for k in prepared.updates)]
         return support_report(
             [
@@ -439,6 +449,12 @@ class TrainingStepCompiler:
         verify(update.graph)
         return update
 
+    def _simple_update(
+        self, update: TracedUpdate, ids: IdSource, names: Sequence[str]
+    ) -> TracedUpdate:
+        graph = self._simplified(update.graph, ids, names)
+        return update if graph is update.graph else TracedUpdate(graph)
+
     def _ready(
         self,
         name: str,
@@ -446,10 +462,10 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[Graph]],
         ids: IdSource,
-        approximate: bool,
+        options: CompileOptions,
     ) -> Program:
         """Legalize a graph for its target, run the caller's passes, and analyse it."""
-        legal = self._legalized(graph, target, ids, approximate)
+        legal = self._legalized(graph, target, ids, options)
         legal = self.pass_runner.run_graph(legal, passes, stage=name)
         analysis = self.dependency_classifier.classify(legal, _once(legal))
         return Program(legal, ProgramToLower(name, analysis, target))
@@ -461,10 +477,10 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[DerivativeProgram]],
         ids: IdSource,
-        approximate: bool,
+        options: CompileOptions,
     ) -> tuple[DerivativeProgram, ProgramToLower]:
         """Do the same for the derivative, whose analysis holds for as long as nothing changes."""
-        graph = self._legalized(program.graph, target, ids, approximate)
+        graph = self._legalized(program.graph, target, ids, options)
         legal = program if graph is program.graph else program.with_graph(graph)
         legal = self.pass_runner.run_derivative(legal, passes)
         if legal is not program:
@@ -478,21 +494,40 @@ class TrainingStepCompiler:
         target: LoweringTarget,
         passes: Sequence[Pass[TracedUpdate]],
         ids: IdSource,
-        approximate: bool,
+        options: CompileOptions,
     ) -> Program:
         """Do the same for an update."""
-        legal = TracedUpdate(self._legalized(update.graph, target, ids, approximate))
+        legal = TracedUpdate(self._legalized(update.graph, target, ids, options))
         graph = self.pass_runner.run_update(legal, passes).graph
         analysis = self.dependency_classifier.classify(graph)
         return Program(graph, ProgramToLower(name, analysis, target))
 
     def _legalized(
-        self, graph: Graph, target: LoweringTarget, ids: IdSource, approximate: bool
+        self, graph: Graph, target: LoweringTarget, ids: IdSource, options: CompileOptions
     ) -> Graph:
-        legal = self.legalizer.legalize(graph, target.handlers, ids, approximate=approximate)
-        if legal is not graph:
-            verify(legal)
-        return legal
+        legal = self.legalizer.legalize(
+            graph, target.handlers, ids, approximate=options.approximate_decompositions
+        )
+        if legal is graph:
+            return graph
+        verify(legal)
+
+        def supports(operation: Operation) -> bool:
+            return why_unsupported(target.handlers, operation) is None
+
+        return self._simplified(legal, ids, options.simplifications, supports)
+
+    def _simplified(
+        self,
+        graph: Graph,
+        ids: IdSource,
+        names: Sequence[str],
+        supports: Callable[[Operation], bool] | None = None,
+    ) -> Graph:
+        simple = self.simplifier.simplify(graph, ids, names=names, supports=supports)
+        if simple is not graph:
+            verify(simple)
+        return simple
 
 
 def _update_names(servers: Mapping[UpdateKey, DeclaredOptimizer]) -> dict[UpdateKey, str]:

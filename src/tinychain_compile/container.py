@@ -39,6 +39,7 @@ from tinychain_compile.protocols import (
     Lowerer,
     OptimizerTracer,
     PassRunner,
+    Simplifier,
     Tracer,
     VJPEngine,
 )
@@ -53,6 +54,8 @@ from tinychain_compile.settings import (
     read_settings,
     stage_of,
 )
+from tinychain_compile.simplification import RULES
+from tinychain_compile.simplification.simplifier import GraphSimplifier
 from tinychain_compile.tracing import FunctionTracer
 from tinychain_compile.transforms.appending import TransformAppender
 from tinychain_compile.vjp_rules import GUARDS, VJP_RULES, WITHOUT_DERIVATIVE
@@ -174,6 +177,12 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Callable(
         _stage, "optimizer_tracer", config, providers.Factory(UpdateTracer).provider
     )
+    simplifier: providers.Provider[Simplifier] = providers.Callable(
+        _stage,
+        "simplifier",
+        config,
+        providers.Factory(GraphSimplifier, providers.Object(RULES)).provider,
+    )
     legalizer: providers.Provider[Legalizer] = providers.Callable(
         _stage,
         "legalizer",
@@ -209,6 +218,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         capture_planner=capture_planner,
         dependency_classifier=dependency_classifier,
         optimizer_tracer=optimizer_tracer,
+        simplifier=simplifier,
         legalizer=legalizer,
         pass_runner=pass_runner,
         lowerer=lowerer,

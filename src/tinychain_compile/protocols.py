@@ -452,6 +452,29 @@ class PassRunner(Protocol):
         ...
 
 
+class Simplifier(Protocol):
+    """Makes a graph smaller without changing a bit of what it computes."""
+
+    def simplify(
+        self,
+        graph: Graph,
+        ids: IdSource,
+        *,
+        names: Sequence[str],
+        supports: Callable[[Operation], bool] | None = None,
+    ) -> Graph:
+        """Return the graph simplified; the same object if there is nothing to do.
+
+        Args:
+            graph: What to simplify.
+            ids: Where new values take their ids.
+            names: The simplifications to apply.
+            supports: Says whether the target of a legalized graph has an operation: no other one is
+                written, and each output keeps its id, since other programs refer to it.
+        """
+        ...
+
+
 class LoweringTarget(NamedTuple):
     """The registry and the hook that serve one program.
 

@@ -56,6 +56,7 @@ class Prepared(NamedTuple):
     captures: DependencyAnalysis
     selected: Graph
     updates: Mapping[UpdateKey, TracedUpdate]
+    simple_updates: Mapping[UpdateKey, TracedUpdate]
 
 
 class Programs(NamedTuple):

@@ -25,6 +25,7 @@ from tinychain_compile.protocols import (
     OptimizerChoice,
     OptimizerTracer,
     PassRunner,
+    Simplifier,
     Tracer,
     VJPEngine,
 )
@@ -40,6 +41,7 @@ STAGES: Mapping[str, type] = {
     "capture_planner": CapturePlanner,
     "dependency_classifier": DependencyClassifier,
     "optimizer_tracer": OptimizerTracer,
+    "simplifier": Simplifier,
     "legalizer": Legalizer,
     "pass_runner": PassRunner,
     "lowerer": Lowerer,
@@ -156,7 +158,9 @@ def defaults_of(settings: Settings) -> StepDefaults:
     try:
         options = CompileOptions(**policies, gradient_transforms=transforms)
     except CompilationError as error:
-        raise SettingsError("policies", expected=error.expected, got=error.got) from error
+        raise SettingsError(
+            f"policies: {error.subject}", expected=error.expected, got=error.got, hint=error.hint
+        ) from error
     passes = {
         stage: [imported(name, f"passes.{stage}") for name in names]
         for stage, names in settings.get("passes", {}).items()

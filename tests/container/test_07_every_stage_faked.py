@@ -21,6 +21,7 @@ STAGES = {
     "capture_planner": "plan",
     "dependency_classifier": "classify_derivative",
     "optimizer_tracer": "trace",
+    "simplifier": "simplify",
     "legalizer": "legalize",
     "pass_runner": "run_graph",
     "lowerer": "lower",
@@ -121,6 +122,8 @@ def test_every_stage_can_be_built_by_hand_without_the_framework():
     from tinychain_compile.passes.captures import MovementPlanner
     from tinychain_compile.passes.legalization import DecomposingLegalizer
     from tinychain_compile.passes.runner import CheckedPassRunner
+    from tinychain_compile.simplification import RULES
+    from tinychain_compile.simplification.simplifier import GraphSimplifier
     from tinychain_compile.testing import RecordingRegistry
     from tinychain_compile.tracing import FunctionTracer
     from tinychain_compile.transforms.appending import TransformAppender
@@ -134,6 +137,7 @@ def test_every_stage_can_be_built_by_hand_without_the_framework():
         capture_planner=MovementPlanner(),
         dependency_classifier=StructuralClassifier(),
         optimizer_tracer=UpdateTracer(),
+        simplifier=GraphSimplifier(RULES),
         legalizer=DecomposingLegalizer(DECOMPOSITIONS),
         pass_runner=CheckedPassRunner(),
         lowerer=ProgramLowerer(RecordingRegistry, lambda: NO_FUSION),

@@ -189,6 +189,7 @@ def test_what_is_not_in_the_schema_is_refused_at_build(settings, parts):
     ("settings", "error", "parts"),
     [
         ({"policies": {"on_disconnected": "maybe"}}, SettingsError, ["policies", "'maybe'"]),
+        ({"policies": {"simplifications": ["cast"]}}, SettingsError, ["'cast'", "'casts'"]),
         ({"stages": {"tracer": "nowhere:Tracer"}}, SettingsError, ["stages.tracer", "nowhere"]),
         ({"stages": {"tracer": f"{STAGES}:Nothing"}}, SettingsError, ["Nothing"]),
         (
@@ -236,5 +237,6 @@ def test_every_policy_can_be_configured():
         "nan_guard",
         "approximate_decompositions",
         "accumulate_gradients",
+        "simplifications",
     }
     assert FROZEN.value == "frozen"

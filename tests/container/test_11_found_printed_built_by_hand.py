@@ -33,6 +33,7 @@ compiler -> gradient_transformer
 compiler -> capture_planner
 compiler -> dependency_classifier
 compiler -> optimizer_tracer
+compiler -> simplifier
 compiler -> legalizer
 compiler -> pass_runner
 compiler -> lowerer

@@ -68,6 +68,7 @@ FAKES = {
     "capture_planner": testing.FakeCapturePlanner,
     "dependency_classifier": testing.FakeDependencyClassifier,
     "optimizer_tracer": testing.FakeOptimizerTracer,
+    "simplifier": testing.FakeSimplifier,
     "legalizer": testing.FakeLegalizer,
     "pass_runner": testing.FakePassRunner,
     "lowerer": testing.FakeLowerer,

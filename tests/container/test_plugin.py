@@ -58,6 +58,18 @@ def test_it_is_found_by_its_entry_point_and_has_no_other_fixture(tmp_path):
     (plugin,) = [
         entry for entry in entry_points(group="pytest11") if entry.name == "tinychain_compile"
     ]
-    assert plugin.value == "tinychain_compile.testing.plugin"
+    assert plugin.value == "tinychain_compile.pytest_plugin"
     output = run_suite(tmp_path, "--fixtures")
-    assert output.count("tinychain_compile/testing/plugin.py") == 1
+    assert output.count("tinychain_compile/pytest_plugin.py") == 1
+
+
+def test_a_suite_that_does_not_use_it_imports_nothing_of_the_project(tmp_path):
+    (tmp_path / "test_other.py").write_text(
+        "import sys\n"
+        "def test():\n"
+        "    found = {name for name in sys.modules if name.startswith('tinychain')}\n"
+        "    assert found == {'tinychain_compile', 'tinychain_compile.pytest_plugin'}\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_other.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

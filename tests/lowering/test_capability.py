@@ -52,6 +52,7 @@ from tinychain_compile.operators import (
     Mul,
     Slice,
     Tanh,
+    Transpose,
 )
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.passes.rewriting import rewrite
@@ -94,8 +95,10 @@ class TestSupports:
 
         step = step_with(registry_of(TAKEN, MatMul=no_flags))
         derivative = step.lowered_derivative_program.graph
-        assert not any(isinstance(op.operator, MatMul) for op in derivative.operations)
-        assert any(isinstance(op.operator, MatMul) for op in step.lowered_forward_graph.operations)
+        products = [op for op in derivative.operations if isinstance(op.operator, MatMul)]
+        assert products
+        assert all(no_flags(operation) is True for operation in products)
+        assert any(isinstance(op.operator, Transpose) for op in derivative.operations)
         session = NumpySession(step, {"w": W})
         _, gradients = session.value_and_gradients({"x": X})
         _, expected = NumpySession(step_with(registry_of(TAKEN)), {"w": W}).value_and_gradients(
@@ -315,11 +318,16 @@ class TestApproximations:
 
 
 def test_decompositions_end_without_a_circle():
-    """A node is an operator class, and whether it is of conditions: those become numbers once."""
+    """A node is an operator class, and whether it is of conditions, which become numbers once.
+
+    Or, of a product, whether it transposes, which becomes movement once.
+    """
 
     def node(operation):
         operands = [value.type.dtype for value in operation.inputs]
-        return type(operation.operator), operands[:1] == [BOOL]
+        flags = getattr(operation.operator, "transpose_a", False)
+        flags = flags or getattr(operation.operator, "transpose_b", False)
+        return type(operation.operator), operands[:1] == [BOOL] or flags
 
     uses: dict[tuple[type, bool], set[tuple[type, bool]]] = {}
     for case in CASES:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.support.losses import LOSSES, compiled
-from tinychain_compile import SGD, Graph, TensorType, compile_training_step, print_graph, rewrite
+from tinychain_compile import (
+    SGD,
+    CompileOptions,
+    Graph,
+    TensorType,
+    compile_training_step,
+    print_graph,
+    rewrite,
+)
 from tinychain_compile.artifacts import DerivativeProgram, TracedUpdate
 from tinychain_compile.errors import PassContractError, UnsupportedOperatorError
 from tinychain_compile.ir.graph import NamedValue, Operation
@@ -35,6 +43,7 @@ def test_without_passes_the_very_same_objects_come_out():
         parameters=["w"],
         optimizer=SGD(),
         handlers=RecordingRegistry(),
+        options=CompileOptions(simplifications=()),
     )
     assert step.lowered_forward_graph is step.source_forward_graph
     assert step.lowered_derivative_program is step.source_derivative_program

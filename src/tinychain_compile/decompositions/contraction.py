@@ -10,11 +10,11 @@ from tinychain_compile.tensor import Tensor
 
 
 def matmul(op: MatMul, a: Tensor, b: Tensor) -> Tensor:
-    """``sum over k of a[.., m, k, 1] * b[.., 1, k, n]``."""
-    rows = a.mT if op.transpose_a else a
-    columns = b.mT if op.transpose_b else b
-    products = rows.expand_dims(-1) * columns.expand_dims(-3)
-    return products.sum(-2)
+    """``sum over k of a[.., m, k, 1] * b[.., 1, k, n]``, of operands transposed where need be."""
+    if op.transpose_a or op.transpose_b:
+        rows = a.mT if op.transpose_a else a
+        return rows.emit(MatMul(), b.mT if op.transpose_b else b)
+    return (a.expand_dims(-1) * b.expand_dims(-3)).sum(-2)
 
 
 def einsum(op: Einsum, *operands: Tensor) -> Tensor:

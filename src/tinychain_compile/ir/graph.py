@@ -83,6 +83,18 @@ class Operation(Frozen):
         _set_output(self, Value(output_id, type, self))
         _set_origin(self, origin)
 
+    def with_inputs(self, inputs: tuple[Value, ...]) -> Operation:
+        """Return the operation, under its id, reading other values instead of its own."""
+        for mine, other in zip(self.inputs, inputs, strict=True):
+            if other.type is not mine.type and other.type != mine.type:
+                return Operation(self.operator, inputs, self.output.id, self.origin)
+        made = _new(Operation)  # nothing to infer: every type is what it was
+        _set_operator(made, self.operator)
+        _set_inputs(made, inputs)
+        _set_output(made, Value(self.output.id, self.output.type, made))
+        _set_origin(made, self.origin)
+        return made
+
     @property
     def id(self) -> str:
         """The operation's name, such as ``n7`` where its output is ``v7``."""
@@ -94,6 +106,7 @@ class Operation(Frozen):
 
 
 _set_inputs, _set_operator, _set_origin, _set_output = slot_setters(Operation)
+_new = object.__new__
 
 
 def described(value: Value) -> str:

@@ -24,6 +24,14 @@ class Operator:
     """Whether it makes a value from attributes alone."""
     is_movement: ClassVar[bool] = False
     """Whether its elements are its operand's, elsewhere or repeated."""
+    float_attributes: ClassVar[tuple[str, ...]] = ()
+    """The attributes of which 0.0 and -0.0 are equal and yet not the same."""
+
+    def __init_subclass__(cls) -> None:
+        own = [
+            name for name, kind in vars(cls).get("__annotations__", {}).items() if kind == "float"
+        ]
+        cls.float_attributes = tuple(dict.fromkeys((*cls.float_attributes, *own)))
 
     def infer(self, *operands: Any, **_: Any) -> TensorType:
         """Return the output's type, or raise if the operands' types do not fit.

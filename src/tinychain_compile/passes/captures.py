@@ -91,12 +91,6 @@ def _reconnected(operation: Operation, copies: dict[Value, Value]) -> Operation:
     """Return the operation reading the copies; its own id stays."""
     if copies.keys().isdisjoint(operation.inputs):
         return operation
-    output = operation.output
-    moved = Operation(
-        operation.operator,
-        tuple([copies.get(value, value) for value in operation.inputs]),
-        output.id,
-        operation.origin,
-    )
-    copies[output] = moved.output
+    moved = operation.with_inputs(tuple([copies.get(value, value) for value in operation.inputs]))
+    copies[operation.output] = moved.output
     return moved

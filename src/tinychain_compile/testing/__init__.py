@@ -11,6 +11,7 @@ from tinychain_compile.testing.fakes import (
     FakeLowerer,
     FakeOptimizerTracer,
     FakePassRunner,
+    FakeSimplifier,
     FakeTracer,
     FakeVJPEngine,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "FakeLowerer",
     "FakeOptimizerTracer",
     "FakePassRunner",
+    "FakeSimplifier",
     "FakeTracer",
     "FakeVJPEngine",
     "RecordingRegistry",

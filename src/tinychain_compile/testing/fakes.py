@@ -272,6 +272,21 @@ class FakeLegalizer:
         return "the legalizer is a fake"
 
 
+class FakeSimplifier:
+    """Simplifies nothing."""
+
+    def simplify(
+        self,
+        graph: Graph,
+        ids: IdSource,
+        *,
+        names: Sequence[str],
+        supports: Callable[[Operation], bool] | None = None,
+    ) -> Graph:
+        """Return the graph."""
+        return graph
+
+
 class FakePassRunner:
     """Runs no pass."""
 

@@ -1,19 +1,16 @@
 """A pytest plugin: containers for one test, and a failure for the test that leaves an override.
 
-Installed with the package; it does nothing for a test that does not ask for its fixture.
+Installed with the package; it does nothing, and imports nothing, for a test that does not ask for
+its fixture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any
 
 import pytest
-
-from tinychain_compile.container import TrainingStepContainer
-from tinychain_compile.inspection import overridden_providers
-
-Container = TypeVar("Container", bound=TrainingStepContainer)
 
 
 @pytest.fixture
@@ -22,10 +19,11 @@ def fresh_container() -> Generator[Callable[..., Any]]:
 
     An override that a test leaves on one of them, or on its class, fails the test by name.
     """
-    made: list[TrainingStepContainer] = []
-    classes: list[type[TrainingStepContainer]] = []
+    overridden_providers = import_module("tinychain_compile.inspection").overridden_providers
+    made: list[Any] = []
+    classes: list[type] = []
 
-    def make(container: type[Container], **settings: Any) -> Any:
+    def make(container: type, **settings: Any) -> Any:
         classes.append(container)
         made.append(container(**settings))
         return made[-1]
