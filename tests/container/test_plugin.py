@@ -6,6 +6,8 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+from tinychain_backends.numpy import NumpyContainer
+
 SUITE = """
 import pytest
 from dependency_injector import providers
@@ -73,3 +75,8 @@ def test_a_suite_that_does_not_use_it_imports_nothing_of_the_project(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_other.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_here_too_a_container_is_made_with_settings(fresh_container):
+    container = fresh_container(NumpyContainer, config={"policies": {"nan_guard": False}})
+    assert container.compiler().defaults.options.nan_guard is False
