@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from tinychain_compile.artifacts import Provenance as Provenance
     from tinychain_compile.artifacts import TracedUpdate as TracedUpdate
     from tinychain_compile.artifacts import ValueDependency as ValueDependency
+    from tinychain_compile.capture_policies import ByteBudget as ByteBudget
+    from tinychain_compile.capture_policies import CapturePolicy as CapturePolicy
+    from tinychain_compile.capture_policies import KeepAll as KeepAll
+    from tinychain_compile.capture_policies import KeepNamed as KeepNamed
+    from tinychain_compile.capture_policies import MinimumCut as MinimumCut
+    from tinychain_compile.capture_policies import RecomputeAll as RecomputeAll
     from tinychain_compile.errors import BindingError as BindingError
     from tinychain_compile.errors import CompilationError as CompilationError
     from tinychain_compile.errors import HandlerContractError as HandlerContractError
@@ -166,6 +172,12 @@ _MODULE_BY_NAME = {
     "BufferCompilation": "artifacts",
     "CompilationError": "errors",
     "CompileOptions": "artifacts",
+    "ByteBudget": "capture_policies",
+    "CapturePolicy": "capture_policies",
+    "KeepAll": "capture_policies",
+    "KeepNamed": "capture_policies",
+    "MinimumCut": "capture_policies",
+    "RecomputeAll": "capture_policies",
     "CompiledFunction": "artifacts",
     "CompiledTrainingStep": "artifacts",
     "Declined": "protocols",

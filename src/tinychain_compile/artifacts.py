@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from tinychain_compile.capture_policies import POLICIES_BY_NAME, CapturePolicy
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.dtypes import DType
@@ -60,6 +61,8 @@ class CompileOptions:
         gradient_transforms: What becomes of all gradients, one transform after another, before
             the updates: clipping, decay, and the like.
         accumulate_gradients: Whether gradients can be summed over micro-batches before an update.
+        captures: What the derivative reads from the forward run, or the name of such a policy:
+            ``"keep_all"``, ``"keep_named"``, ``"recompute_all"``, ``"minimum_cut"``.
         simplifications: The names of those to apply, of ``SIMPLIFICATIONS``; all by default.
     """
 
@@ -68,6 +71,7 @@ class CompileOptions:
     approximate_decompositions: bool = True
     gradient_transforms: Sequence[object] = ()
     accumulate_gradients: bool = False
+    captures: CapturePolicy | str = "keep_all"
     simplifications: Sequence[str] = SIMPLIFICATIONS
 
     def __post_init__(self) -> None:
@@ -82,6 +86,16 @@ class CompileOptions:
             given: object = getattr(self, name)
             if given not in (True, False):
                 raise DeclarationError(f"option {name}", expected="True or False", got=repr(given))
+        policy: object = self.captures
+        if isinstance(policy, str):
+            policy = POLICIES_BY_NAME.get(policy, policy)
+            object.__setattr__(self, "captures", policy)
+        if not isinstance(policy, get_args(CapturePolicy)):
+            raise DeclarationError(
+                "option captures",
+                expected=f"a capture policy, or a name among {', '.join(POLICIES_BY_NAME)}",
+                got=repr(self.captures),
+            )
         names = (
             (self.simplifications,)
             if isinstance(self.simplifications, str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tinychain_compile.artifacts import (
     DEAD_CODE,
@@ -19,12 +19,13 @@ from tinychain_compile.artifacts import (
     TracedUpdate,
 )
 from tinychain_compile.capability import why_unsupported
+from tinychain_compile.capture_policies import CapturePolicy
 from tinychain_compile.errors import DeclarationError, LossOutputError
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
-from tinychain_compile.operators import OPERATORS, StopGradient
+from tinychain_compile.operators import OPERATORS, Named, StopGradient
 from tinychain_compile.protocols import (
     BindInput,
     CapturePlanner,
@@ -230,7 +231,7 @@ class TrainingStepCompiler:
         count, size = size_of_programs(graphs)
         rows: list[HandlerRank] = []
         for operator in OPERATORS:
-            if operator.name in names and operator is not StopGradient:
+            if operator.name in names and operator not in (StopGradient, Named):
                 better = {
                     key: LoweringTarget(WithHandler(target.handlers, operator), target.fusion)
                     for key, target in prepared.targets.items()
@@ -339,7 +340,9 @@ class TrainingStepCompiler:
         )
         verify(derivative.graph)
         derivative = self._transformed(derivative, declaration, ids)
-        planned = self.capture_planner.plan(derivative, ids)
+        planned = self.capture_planner.plan(
+            derivative, ids, policy=cast(CapturePolicy, options.captures)
+        )
         if planned is not derivative:
             verify(planned.graph)
         graph = self._simplified(planned.graph, ids, names)

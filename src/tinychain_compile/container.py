@@ -16,6 +16,7 @@ from typing import Any, ClassVar, cast
 from dependency_injector import containers, providers
 
 from tinychain_compile.autodiff import ReverseModeEngine
+from tinychain_compile.captures.planner import PolicyPlanner
 from tinychain_compile.compiler import TrainingStepCompiler
 from tinychain_compile.conformity import check_fits
 from tinychain_compile.declaration.checker import StrictDeclarationChecker
@@ -25,7 +26,6 @@ from tinychain_compile.errors import BackendError
 from tinychain_compile.lowering.fusion import NO_FUSION
 from tinychain_compile.lowering.lowerer import ProgramLowerer
 from tinychain_compile.optimizers.tracing import UpdateTracer
-from tinychain_compile.passes.captures import MovementPlanner
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.passes.runner import CheckedPassRunner
 from tinychain_compile.protocols import (
@@ -169,7 +169,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         _stage, "gradient_transformer", config, providers.Factory(TransformAppender).provider
     )
     capture_planner: providers.Provider[CapturePlanner] = providers.Callable(
-        _stage, "capture_planner", config, providers.Factory(MovementPlanner).provider
+        _stage, "capture_planner", config, providers.Factory(PolicyPlanner).provider
     )
     dependency_classifier: providers.Provider[DependencyClassifier] = providers.Callable(
         _stage, "dependency_classifier", config, providers.Factory(StructuralClassifier).provider

@@ -23,6 +23,7 @@ from tinychain_compile.artifacts import (
     TracedUpdate,
     ValueDependency,
 )
+from tinychain_compile.capture_policies import CapturePolicy
 from tinychain_compile.ir.dtypes import Array
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value
 from tinychain_compile.ir.operator import Operator
@@ -378,7 +379,9 @@ class GradientTransformer(Protocol):
 class CapturePlanner(Protocol):
     """Decides what the derivative reads from the forward run. The sole owner of that decision."""
 
-    def plan(self, program: DerivativeProgram, ids: IdSource) -> DerivativeProgram:
+    def plan(
+        self, program: DerivativeProgram, ids: IdSource, *, policy: CapturePolicy
+    ) -> DerivativeProgram:
         """Return the program with its captures chosen."""
         ...
 

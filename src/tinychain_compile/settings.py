@@ -113,6 +113,9 @@ def check_settings(settings: Settings, where: str = "") -> None:
     _check_keys(settings.get("policies", {}), POLICIES, at, "policies.")
     _check_keys(settings.get("passes", {}), PASSES, at, "passes.")
     _check_keys(settings.get("stages", {}), STAGES, at, "stages.")
+    captures = settings.get("policies", {}).get("captures", "keep_all")
+    if not isinstance(captures, str):
+        _check_named(captures, f"{at}policies.captures")
     for stage, names in settings.get("passes", {}).items():
         _check_kind(names, list, f"{at}passes.{stage}", "a list of names")
         for name in names:
@@ -153,6 +156,8 @@ def defaults_of(settings: Settings) -> StepDefaults:
     """
     check_settings(settings)
     policies = dict(settings.get("policies", {}))
+    if isinstance(policies.get("captures"), Mapping):
+        policies["captures"] = _made(policies["captures"], "policies.captures")
     rows = settings.get("transforms", [])
     transforms = [_made(row, f"transforms[{place}]") for place, row in enumerate(rows)]
     try:

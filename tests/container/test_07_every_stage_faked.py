@@ -112,6 +112,7 @@ def test_a_fake_that_answers_changes_the_result():
 
 def test_every_stage_can_be_built_by_hand_without_the_framework():
     from tinychain_compile.autodiff import ReverseModeEngine
+    from tinychain_compile.captures.planner import PolicyPlanner
     from tinychain_compile.compiler import TrainingStepCompiler
     from tinychain_compile.declaration.checker import StrictDeclarationChecker
     from tinychain_compile.decompositions import DECOMPOSITIONS
@@ -119,7 +120,6 @@ def test_every_stage_can_be_built_by_hand_without_the_framework():
     from tinychain_compile.lowering.fusion import NO_FUSION
     from tinychain_compile.lowering.lowerer import ProgramLowerer
     from tinychain_compile.optimizers.tracing import UpdateTracer
-    from tinychain_compile.passes.captures import MovementPlanner
     from tinychain_compile.passes.legalization import DecomposingLegalizer
     from tinychain_compile.passes.runner import CheckedPassRunner
     from tinychain_compile.simplification import RULES
@@ -134,7 +134,7 @@ def test_every_stage_can_be_built_by_hand_without_the_framework():
         tracer=FunctionTracer(),
         vjp_engine=ReverseModeEngine(VJP_RULES, WITHOUT_DERIVATIVE),
         gradient_transformer=TransformAppender(),
-        capture_planner=MovementPlanner(),
+        capture_planner=PolicyPlanner(),
         dependency_classifier=StructuralClassifier(),
         optimizer_tracer=UpdateTracer(),
         simplifier=GraphSimplifier(RULES),

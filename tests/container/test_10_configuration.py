@@ -237,6 +237,7 @@ def test_every_policy_can_be_configured():
         "nan_guard",
         "approximate_decompositions",
         "accumulate_gradients",
+        "captures",
         "simplifications",
     }
     assert FROZEN.value == "frozen"

@@ -14,6 +14,7 @@ DOCUMENTS = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/backends.md",
+    "docs/captures.md",
     "docs/containers.md",
     "docs/optimizers.md",
 ]

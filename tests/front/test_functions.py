@@ -86,6 +86,7 @@ ROWS = {
     "random_bits": lambda key: f.random_bits(key, (3, 2)),
     "random_uniform": lambda key: f.random_uniform(key, (3, 2)) + f.random_uniform(key, (2,), "f4"),
     "dropout": lambda x, key: f.dropout(x, key, 0.4),
+    "named": lambda x: f.named(x, "hidden") * 2.0,
     "stop_gradient": lambda x: f.stop_gradient(x) * 2.0,
 }
 

@@ -207,6 +207,7 @@ WITHOUT_COUNTERPART: Mapping[type[Operator], str] = {
     o.Constant: "a literal",
     o.Iota: "a literal",
     o.DimensionSize: "a literal",
+    o.Named: "the value is the operand",
     o.StopGradient: "the value is the operand; that nothing passes is tested apart",
     o.Annihilate: "JAX has no such guard",
     o.ArgSort: "JAX's descending order of ties differs; the conformance cases state ours",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import StopGradient
+from tinychain_compile.operators import Named, StopGradient
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
@@ -13,4 +13,12 @@ def stop_gradient(op: StopGradient, x: Tensor) -> Tensor:
     return x
 
 
-DECOMPOSITIONS: dict[type[Operator], Decomposition] = {StopGradient: stop_gradient}
+def named(op: Named, x: Tensor) -> Tensor:
+    """The operand: captures have been chosen."""
+    return x
+
+
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
+    StopGradient: stop_gradient,
+    Named: named,
+}

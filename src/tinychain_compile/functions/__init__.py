@@ -18,6 +18,7 @@ from tinychain_compile.functions.activations import (
 from tinychain_compile.functions.attention import attention
 from tinychain_compile.functions.convolution import conv
 from tinychain_compile.functions.indexing import one_hot, take, top_k
+from tinychain_compile.functions.marking import named, stop_gradient
 from tinychain_compile.functions.normalization import (
     batch_norm,
     batch_norm_inference,
@@ -33,7 +34,6 @@ from tinychain_compile.functions.softmax import (
     softmax,
     softmax_cross_entropy,
 )
-from tinychain_compile.functions.stopping import stop_gradient
 
 __all__ = [
     "attention",
@@ -50,6 +50,7 @@ __all__ = [
     "log_softmax",
     "logsumexp",
     "max_pool",
+    "named",
     "one_hot",
     "random_bits",
     "random_uniform",

@@ -30,7 +30,7 @@ from tinychain_compile.operators.arithmetic import (
 from tinychain_compile.operators.attention import Attention, AttentionWeights
 from tinychain_compile.operators.comparison import Clip, Equal, Less, LessEqual, Maximum, Minimum
 from tinychain_compile.operators.contraction import Einsum, MatMul
-from tinychain_compile.operators.conversion import Cast, StopGradient
+from tinychain_compile.operators.conversion import Cast, Named, StopGradient
 from tinychain_compile.operators.convolution import Conv, ConvInputGradient, ConvKernelGradient
 from tinychain_compile.operators.cumulative import CumProd, CumSum
 from tinychain_compile.operators.exponential import (
@@ -206,6 +206,7 @@ OPERATORS: tuple[type[Operator], ...] = (
     Dropout,
     Cast,
     StopGradient,
+    Named,
 )
 """Every operator there is."""
 
@@ -223,7 +224,7 @@ ELEMENTWISE: tuple[type[Operator], ...] = (
 FULL: tuple[type[Operator], ...] = tuple(
     operator
     for operator in OPERATORS
-    if operator not in LITERALS and operator not in (Cast, StopGradient)
+    if operator not in LITERALS and operator not in (Cast, StopGradient, Named)
 )
 """Every operator that a handler can take, beside the literals and cast."""
 
@@ -297,6 +298,7 @@ __all__ = [
     "Mean",
     "Minimum",
     "Mul",
+    "Named",
     "Neg",
     "Norm",
     "Not",

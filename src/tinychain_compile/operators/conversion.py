@@ -37,3 +37,19 @@ class StopGradient(Operator):
 
     def infer(self, x: TensorType) -> TensorType:
         return x
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Operator):
+    """The operand itself, by a name that capture policies know: ``T[s] -> T[s]``. Gone afterwards.
+
+    Args:
+        label: The name.
+    """
+
+    name: ClassVar[str] = "named"
+    is_movement: ClassVar[bool] = True
+    label: str
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x

@@ -22,6 +22,7 @@ from tinychain_compile.artifacts import (
     TracedUpdate,
     ValueDependency,
 )
+from tinychain_compile.capture_policies import CapturePolicy
 from tinychain_compile.ir.builder import GraphBuilder
 from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
 from tinychain_compile.ir.types import TensorType
@@ -180,7 +181,9 @@ class FakeGradientTransformer:
 class FakeCapturePlanner:
     """Captures whatever the derivative reads."""
 
-    def plan(self, program: DerivativeProgram, ids: IdSource) -> DerivativeProgram:
+    def plan(
+        self, program: DerivativeProgram, ids: IdSource, *, policy: CapturePolicy
+    ) -> DerivativeProgram:
         """Return the program."""
         return program
 

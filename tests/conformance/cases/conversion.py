@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.conformance.case import Case, normal
 from tinychain_compile.ir.dtypes import BF16, BOOL, F32, I32
-from tinychain_compile.operators import Cast, StopGradient
+from tinychain_compile.operators import Cast, Named, StopGradient
 
 X = normal(3, 2)
 
@@ -14,4 +14,5 @@ CASES = [
     Case(Cast(BOOL), lambda x: [v != 0 for v in x], (np.array([0.0, -0.0, 2.0]),)),
     Case(Cast(BF16), lambda x: [1.0, 1.0], (np.array([1.0, 1.001]),)),
     Case(StopGradient(), lambda x: x, (X,)),
+    Case(Named("hidden"), lambda x: x, (X,), (0,)),
 ]
