@@ -479,6 +479,7 @@ class CompiledTrainingStep:
         runtime_inputs: The scalars that updates and the derivative read.
         support: What of all programs the backend supports, and what was decomposed.
         symbol_sources: For each symbolic size, the input and the axis it can be read off.
+        timings: The seconds of each stage.
         provenance: Where the record comes from.
     """
 
@@ -501,6 +502,7 @@ class CompiledTrainingStep:
     runtime_inputs: tuple[RuntimeInput, ...]
     support: SupportReport = field(repr=False)
     symbol_sources: Mapping[str, tuple[str, int]]
+    timings: Mapping[str, float] = field(repr=False)
     provenance: StepProvenance
 
     @property
@@ -553,6 +555,7 @@ class CompiledFunction:
         output_value_ids: The id of each output; a function that returns one tensor names it
             ``output``.
         symbol_sources: For each symbolic size, the input and the axis it can be read off.
+        timings: The seconds of each stage.
     """
 
     source_graph: Graph = field(repr=False)
@@ -561,3 +564,4 @@ class CompiledFunction:
     input_value_ids: Mapping[str, str]
     output_value_ids: Mapping[str, str]
     symbol_sources: Mapping[str, tuple[str, int]]
+    timings: Mapping[str, float] = field(repr=False)

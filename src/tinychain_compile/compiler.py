@@ -18,13 +18,14 @@ from tinychain_compile.artifacts import (
     DerivativeProgram,
     TracedUpdate,
 )
-from tinychain_compile.capability import why_unsupported
+from tinychain_compile.capability import Capability
 from tinychain_compile.capture_policies import CapturePolicy
 from tinychain_compile.errors import DeclarationError, LossOutputError
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.ir.verifier import verify
+from tinychain_compile.laps import Laps, report
 from tinychain_compile.operators import OPERATORS, Named, StopGradient
 from tinychain_compile.protocols import (
     BindInput,
@@ -133,6 +134,7 @@ class TrainingStepCompiler:
             CompilationError: Or the member of the family that says what is wrong. What the loss or
                 the update itself raises passes through.
         """
+        laps = Laps()
         options = options or self.defaults.options
         passes = _Passes(
             self.defaults.with_configured("forward", forward_expansions),
@@ -149,8 +151,10 @@ class TrainingStepCompiler:
             seed_label=seed_label,
             passes=passes,
             options=options,
+            laps=laps,
         )
         programs = self._programs(prepared, prepared.targets, passes, options)
+        laps.end("legalizer, pass_runner")
         self.lowerer.check_support(
             [
                 programs.forward.to_lower,
@@ -165,8 +169,8 @@ class TrainingStepCompiler:
             key: self.lowerer.lower(program.to_lower, bind_input)
             for key, program in programs.updates.items()
         }
-
-        return step_record(
+        laps.end("lowerer")
+        record = step_record(
             prepared,
             programs,
             lowered_forward,
@@ -174,7 +178,11 @@ class TrainingStepCompiler:
             lowered_updates,
             self._support(prepared, programs, None),
             {stage: _labels(items) for stage, items in passes._asdict().items()},
+            laps.seconds(),
         )
+        laps.end("record")
+        report("a training step", sum(len(g.operations) for g in programs.graphs), laps.seconds())
+        return record
 
     def explain_support(
         self,
@@ -262,24 +270,33 @@ class TrainingStepCompiler:
         Raises:
             CompilationError: Or the member of the family that says what is wrong.
         """
+        laps = Laps()
         expansions = self.defaults.with_configured("function", expansions)
         types = self.declaration_checker.check_function(
             function, inputs=inputs, bind_input=bind_input, passes={"function": expansions}
         )
+        laps.end("declaration_checker")
         target = self.lowerer.open_target()
         ids = fresh_ids()
         graph = self.tracer.trace_function(function, types, ids)
         verify(graph)
+        laps.end("tracer")
         simple = self._simplified(graph, ids, self.defaults.options.simplifications)
+        laps.end("simplifier")
         program = self._ready("function", simple, target, expansions, ids, self.defaults.options)
+        laps.end("legalizer, pass_runner")
         self.lowerer.check_support([program.to_lower], self.legalizer.why_kept)
+        lowered = self.lowerer.lower(program.to_lower, bind_input)
+        laps.end("lowerer")
+        report("a function", len(program.graph.operations), laps.seconds())
         return CompiledFunction(
             source_graph=graph,
             lowered_graph=program.graph,
-            program=self.lowerer.lower(program.to_lower, bind_input),
+            program=lowered,
             input_value_ids=MappingProxyType(graph.input_ids),
             output_value_ids=MappingProxyType(program.graph.output_ids),
             symbol_sources=sources_of_symbols(types),
+            timings=laps.seconds(),
         )
 
     def _prepared(
@@ -294,8 +311,10 @@ class TrainingStepCompiler:
         bind_input: BindInput | None = None,
         seed_label: str = "seed",
         passes: _Passes = _NO_PASSES,
+        laps: Laps | None = None,
     ) -> Prepared:
         """Do all that comes before legalization."""
+        laps = laps or Laps()
         chosen = self.defaults.optimizer if optimizer is None else optimizer
         if chosen is None:
             raise DeclarationError(
@@ -323,13 +342,17 @@ class TrainingStepCompiler:
             "derivative",
             *dict.fromkeys(update_keys.values()),
         )
+        laps.end("declaration_checker")
         targets = {key: self.lowerer.open_target() for key in keys}
+        laps.end("lowerer")
         ids, names = fresh_ids(), options.simplifications
 
         forward = self.tracer.trace_loss(loss, declaration.inputs, ids)
         verify(forward)
         _check_parameters_are_no_buffers(forward, declaration.parameters)
+        laps.end("tracer")
         simple = self._simplified(forward, ids, [n for n in names if n != DEAD_CODE])
+        laps.end("simplifier")
         derivative = self.vjp_engine.derive(
             simple,
             declaration.parameters,
@@ -339,23 +362,33 @@ class TrainingStepCompiler:
             nan_guard=options.nan_guard,
         )
         verify(derivative.graph)
+        laps.end("vjp_engine")
         derivative = self._transformed(derivative, declaration, ids)
+        laps.end("gradient_transformer")
         planned = self.capture_planner.plan(
             derivative, ids, policy=cast(CapturePolicy, options.captures)
         )
         if planned is not derivative:
             verify(planned.graph)
+        laps.end("capture_planner")
         graph = self._simplified(planned.graph, ids, names)
         if graph is not planned.graph:
             planned = planned.with_graph(graph)
+        laps.end("simplifier")
         captures = self.dependency_classifier.classify_derivative(planned)
         selected = self.dependency_classifier.select_forward(simple, captures)
         if selected is not simple:
             verify(selected)
+        laps.end("dependency_classifier")
         servers = {key: declaration.optimizers[name] for name, key in update_keys.items()}
         updates = {
             key: self._traced_update(key.type, optimizer, ids) for key, optimizer in servers.items()
         }
+        laps.end("optimizer_tracer")
+        simple_updates = {
+            key: self._simple_update(update, ids, names) for key, update in updates.items()
+        }
+        laps.end("simplifier")
         return Prepared(
             declaration,
             update_keys,
@@ -368,7 +401,7 @@ class TrainingStepCompiler:
             captures,
             selected,
             updates,
-            {key: self._simple_update(update, ids, names) for key, update in updates.items()},
+            simple_updates,
         )
 
     def _transformed(
@@ -514,9 +547,10 @@ class TrainingStepCompiler:
         if legal is graph:
             return graph
         verify(legal)
+        capability = Capability(target.handlers)
 
         def supports(operation: Operation) -> bool:
-            return why_unsupported(target.handlers, operation) is None
+            return capability.why_not(operation) is None
 
         return self._simplified(legal, ids, options.simplifications, supports)
 

@@ -82,6 +82,7 @@ def step_record(
     lowered_updates: Mapping[UpdateKey, LoweredProgram],
     support: SupportReport,
     pass_labels: Mapping[str, tuple[str, ...]],
+    timings: Mapping[str, float],
 ) -> CompiledTrainingStep:
     """Return the record of a step."""
     declaration, forward, derivative = prepared.declaration, prepared.forward, prepared.derivative
@@ -127,6 +128,7 @@ def step_record(
         runtime_inputs=declaration.runtime_inputs,
         support=support,
         symbol_sources=sources_of_symbols(declaration.inputs),
+        timings=timings,
         provenance=StepProvenance(
             source=forward,
             contract_version=CONTRACT_VERSION,

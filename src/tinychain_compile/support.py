@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tinychain_compile.capability import why_unsupported
+from tinychain_compile.capability import Capability
 from tinychain_compile.ir.graph import Graph, Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Derived, Origin
@@ -51,16 +52,21 @@ _Fate: TypeAlias = tuple[type[Operator], SupportStatus, str]
 def _rows(
     program: LegalizedProgram, why_kept: Callable[[Operation], str] | None
 ) -> list[SupportRow]:
+    capability = Capability(program.handlers)
+    lacking = capability.missing(program.legal.operations)
+    if program.legal is program.source and not lacking:
+        counts = Counter(type(operation.operator) for operation in program.source.operations)
+        return [
+            SupportRow(program.name, kind, SupportStatus.SUPPORTED, n) for kind, n in counts.items()
+        ]
     groups: dict[_Fate, list[Operation]] = {}
     missing: set[int] = set()
     if why_kept is not None:
-        for operation in program.legal.operations:
-            reason = why_unsupported(program.handlers, operation)
-            if reason is not None:
-                missing.add(id(operation.operator))
-                full = f"{reason}, and {why_kept(operation)}"
-                fate = (type(operation.operator), SupportStatus.MISSING, full)
-                groups.setdefault(fate, []).append(operation)
+        for operation, lack in lacking:
+            missing.add(id(operation.operator))
+            full = f"{lack}, and {why_kept(operation)}"
+            fate = (type(operation.operator), SupportStatus.MISSING, full)
+            groups.setdefault(fate, []).append(operation)
     kept = {id(operation.operator) for operation in program.legal.operations}
     for operation in program.source.operations:
         kind, own = type(operation.operator), id(operation.operator)
@@ -68,7 +74,7 @@ def _rows(
             if own not in missing:
                 groups.setdefault((kind, SupportStatus.SUPPORTED, ""), []).append(operation)
             continue
-        reason = why_unsupported(program.handlers, operation)
+        reason = capability.why_not(operation)
         status = SupportStatus.SUPPORTED if reason is None else SupportStatus.DECOMPOSED
         groups.setdefault((kind, status, reason or ""), []).append(operation)
     costs = {} if program.legal is program.source else _costs(program.legal)

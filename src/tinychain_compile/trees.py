@@ -51,6 +51,8 @@ def unflatten(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
     Raises:
         DeclarationError: One path is a part of another.
     """
+    if not any("." in path for path in leaves):
+        return dict(leaves)
     root: dict[str, Any] = {}
     for path, leaf in leaves.items():
         *parents, last = path.split(".")

@@ -65,7 +65,7 @@ def joined_runtime_inputs(
         DeclarationError: Two that are not the same have one name.
     """
     joined: dict[str, RuntimeInput] = {}
-    for optimizer in optimizers:
+    for optimizer in dict.fromkeys(optimizers):
         for role in optimizer.inputs:
             row = optimizer.runtime_input_of(role)
             if joined.setdefault(row.name, row) != row:

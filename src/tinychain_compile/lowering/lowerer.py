@@ -11,7 +11,7 @@ from tinychain_compile.artifacts import (
     TargetValue,
     ValueDependency,
 )
-from tinychain_compile.capability import why_unsupported
+from tinychain_compile.capability import Capability
 from tinychain_compile.errors import (
     CompilationError,
     HandlerContractError,
@@ -80,13 +80,12 @@ class ProgramLowerer:
         """
         missing: dict[str, dict[str, None]] = {}
         for program in programs:
-            for operation in program.analysis.schedule:
-                reason = why_unsupported(program.target.handlers, operation)
-                if reason is not None:
-                    also = f", and {why_kept(operation)}" if why_kept else ""
-                    use = f"{program.name}, at {operation.origin}"
-                    key = f"{operation.operator.name}: {reason}{also}"
-                    missing.setdefault(key, {})[use] = None
+            capability = Capability(program.target.handlers)
+            for operation, reason in capability.missing(program.analysis.schedule):
+                also = f", and {why_kept(operation)}" if why_kept else ""
+                use = f"{program.name}, at {operation.origin}"
+                key = f"{operation.operator.name}: {reason}{also}"
+                missing.setdefault(key, {})[use] = None
         if missing:
             lines = [f"    {name}\n{_indented(uses)}" for name, uses in missing.items()]
             raise UnsupportedOperatorError(

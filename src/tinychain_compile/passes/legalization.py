@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tinychain_compile.capability import why_unsupported
+from tinychain_compile.capability import Capability
 from tinychain_compile.ir.graph import Graph, IdSource, Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.passes.rewriting import rewrite
@@ -36,9 +36,12 @@ class DecomposingLegalizer:
         self, graph: Graph, handlers: HandlerRegistry, ids: IdSource, *, approximate: bool = True
     ) -> Graph:
         """Return the graph in what the registry supports; the same object if it supports all."""
+        capability = Capability(handlers)
+        if not capability.missing(graph.operations):
+            return graph
 
         def rule_for(operation: Operation) -> Decomposition | None:
-            if why_unsupported(handlers, operation) is None:
+            if capability.why_not(operation) is None:
                 return None
             kind = type(operation.operator)
             if kind in self._approximate and not approximate:

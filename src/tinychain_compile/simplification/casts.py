@@ -10,7 +10,7 @@ from tinychain_compile.ir.dtypes import BF16, BOOL, F16, F32, F64, I32, I64, U8,
 from tinychain_compile.ir.graph import Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import Cast
-from tinychain_compile.simplification.rules import Rules, Writer
+from tinychain_compile.simplification.rules import Offer, Rules, Writer
 
 _HELD: dict[DType, frozenset[DType]] = {
     F64: frozenset({BOOL, U8, U32, I32, F16, BF16, F32}),
@@ -41,4 +41,4 @@ def _after_lossless(writer: Writer, operator: Operator, inputs: tuple[Value, ...
     return writer.write(operator, x)
 
 
-RULES: Rules = {Cast: (_after_lossless,)}
+RULES: Rules = {Cast: (Offer(_after_lossless, frozenset({Cast})),)}

@@ -34,7 +34,7 @@ from tinychain_compile.operators import (
     Transpose,
     Where,
 )
-from tinychain_compile.simplification.rules import Rules, Writer
+from tinychain_compile.simplification.rules import LITERAL, Offer, Rules, Writer
 
 LARGEST = 64
 """The elements that a folded result may have."""
@@ -101,7 +101,7 @@ def _reshape(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> V
 
 
 RULES: Rules = {
-    **dict.fromkeys((*_EXACT, Transpose), (_folded,)),
-    Cast: (_cast,),
-    Reshape: (_reshape,),
+    **dict.fromkeys((*_EXACT, Transpose), (Offer(_folded, LITERAL, each=True),)),
+    Cast: (Offer(_cast, LITERAL),),
+    Reshape: (Offer(_reshape, LITERAL),),
 }

@@ -21,7 +21,7 @@ from tinychain_compile.operators import (
     Sub,
     Where,
 )
-from tinychain_compile.simplification.rules import Rule, Rules, Writer, is_number
+from tinychain_compile.simplification.rules import LITERAL, Offer, Rules, Writer, is_number
 
 
 def _times_one(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
@@ -95,17 +95,13 @@ def _of_equal_branches(
     return inputs[1] if inputs[1] is inputs[2] else None
 
 
-_UNARY: dict[type[Operator], tuple[Rule, ...]] = {
-    **dict.fromkeys((Neg, Not), (_undone,)),
-    **dict.fromkeys((Abs, Relu, Floor, Round), (_done_already,)),
-    **dict.fromkeys((Maximum, Minimum, And, Or), (_of_equals,)),
-}
-
 RULES: Rules = {
-    Mul: (_times_one,),
-    Div: (_over_one,),
-    Add: (_plus_nothing, _plus_negative),
-    Sub: (_minus_nothing, _minus_negative),
-    Where: (_of_equal_branches,),
-    **_UNARY,
+    Mul: (Offer(_times_one, LITERAL),),
+    Div: (Offer(_over_one, LITERAL),),
+    Add: (Offer(_plus_nothing, LITERAL), Offer(_plus_negative, frozenset({Neg}))),
+    Sub: (Offer(_minus_nothing, LITERAL), Offer(_minus_negative, frozenset({Neg}))),
+    Where: (Offer(_of_equal_branches),),
+    **{kind: (Offer(_undone, frozenset({kind})),) for kind in (Neg, Not)},
+    **{kind: (Offer(_done_already, frozenset({kind})),) for kind in (Abs, Relu, Floor, Round)},
+    **dict.fromkeys((Maximum, Minimum, And, Or), (Offer(_of_equals),)),
 }

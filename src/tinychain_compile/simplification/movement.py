@@ -7,7 +7,7 @@ from typing import cast
 from tinychain_compile.ir.graph import Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import BroadcastTo, MatMul, Reshape, Reverse, Transpose
-from tinychain_compile.simplification.rules import Rules, Writer
+from tinychain_compile.simplification.rules import Offer, Rules, Writer
 
 
 def _reshape(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
@@ -85,9 +85,9 @@ def _untransposed(writer: Writer, value: Value) -> tuple[Value, bool]:
 
 
 RULES: Rules = {
-    Reshape: (_reshape,),
-    BroadcastTo: (_broadcast,),
-    Transpose: (_transpose,),
-    Reverse: (_reverse,),
-    MatMul: (_product,),
+    Reshape: (Offer(_reshape),),
+    BroadcastTo: (Offer(_broadcast),),
+    Transpose: (Offer(_transpose),),
+    Reverse: (Offer(_reverse, frozenset({Reverse})),),
+    MatMul: (Offer(_product, frozenset({Transpose})),),
 }

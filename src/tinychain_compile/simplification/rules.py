@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -37,8 +37,28 @@ class Writer(Protocol):
 Rule: TypeAlias = Callable[[Writer, Operator, tuple[Value, ...]], Value | None]
 """Returns what an operation's value is instead, of the same type; ``None`` to leave it."""
 
-Rules: TypeAlias = Mapping[type[Operator], tuple[Rule, ...]]
-"""The rules of each operator class, in the order in which they are tried."""
+
+class Offer(NamedTuple):
+    """A rule, and what must have made the operands for it to have anything to say.
+
+    Most operands are made by nothing that a rule looks into, and are not offered.
+
+    Attributes:
+        rule: What is asked.
+        of: The operators that one operand is made by, at least; ``None`` for whatever it is.
+        each: Whether every operand must be.
+    """
+
+    rule: Rule
+    of: frozenset[type[Operator]] | None = None
+    each: bool = False
+
+
+Rules: TypeAlias = Mapping[type[Operator], tuple[Offer, ...]]
+"""The offers of each operator class, in the order in which they are made."""
+
+LITERAL: frozenset[type[Operator]] = frozenset({Constant})
+"""A literal, or one that is repeated: the walk takes a repeated one for what it repeats."""
 
 
 def number_of(writer: Writer, value: Value) -> Array | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from math import copysign
 from typing import TypeAlias
 
@@ -11,34 +13,13 @@ from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, V
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Derived, Origin
 from tinychain_compile.ir.traversal import reachable
-from tinychain_compile.operators import (
-    Abs,
-    Add,
-    BroadcastTo,
-    Cast,
-    Constant,
-    Equal,
-    Floor,
-    Mul,
-    Neg,
-    Not,
-    Relu,
-    Reshape,
-    Reverse,
-    Round,
-    Transpose,
-)
-from tinychain_compile.simplification.rules import Rule, Rules
+from tinychain_compile.operators import Add, BroadcastTo, Constant, Equal, Mul
+from tinychain_compile.simplification.rules import Offer, Rules
 
-_Table: TypeAlias = Mapping[type[Operator], tuple[Rule, ...]]
+_Table: TypeAlias = Mapping[type[Operator], tuple[Offer, ...]]
 
 _COMMUTATIVE = frozenset({Add, Mul, Equal})
 """Whose result has the same bits with the operands exchanged."""
-
-_TRIGGERS = frozenset(
-    {Constant, BroadcastTo, Reshape, Transpose, Reverse, Cast, Neg, Not, Abs, Relu, Floor, Round}
-)
-"""What makes an operand that a rule may look into; other operands are not offered to rules."""
 
 
 class GraphSimplifier:
@@ -79,7 +60,7 @@ class GraphSimplifier:
         return walk.run(DEAD_CODE in chosen)
 
     def _table(self, chosen: tuple[str, ...]) -> _Table:
-        table: dict[type[Operator], tuple[Rule, ...]] = {}
+        table: dict[type[Operator], tuple[Offer, ...]] = {}
         for name, rules in self._rules.items():
             if name in chosen:
                 for kind, own in rules.items():
@@ -116,33 +97,36 @@ class _Walk:
         self._uses = self._count_uses()
 
     def run(self, drops_unused: bool) -> Graph:
-        graph, moved, done, table = self._graph, self._moved, self._done, self._table
+        graph, moved, done, table, known = (
+            self._graph,
+            self._moved,
+            self._done,
+            self._table,
+            self._known,
+        )
         for operation in graph.operations:
-            inputs = operation.inputs
+            inputs, operator, output = operation.inputs, operation.operator, operation.output
             for value in inputs:
                 if value in moved:
                     inputs = tuple([moved.get(value, value) for value in inputs])
                     break
-            output = operation.output
-            if output in self._pinned:
-                self._keep(operation, inputs)
-                continue
-            rules = table.get(type(operation.operator))
-            if rules is not None and self._is_worth_a_look(operation.operator, inputs):
-                self._origin = operation.origin
-                found = self._by_rule(rules, operation.operator, inputs)
-                if found is not None:
-                    self._replace(output, found)
+            if output not in self._pinned:
+                offers = table.get(type(operator))
+                if offers is not None:
+                    self._origin = operation.origin
+                    found = self._by_rule(offers, operator, inputs)
+                    if found is not None:
+                        self._replace(output, found)
+                        continue
+                if known is not None:
+                    key = _key(operator, inputs)
+                    found = known.get(key)
+                    if found is not None:
+                        self._replace(output, found)
+                        continue
+                    known[key] = self._keep(operation, inputs)
                     continue
-            if self._known is not None:
-                key = _key(operation.operator, inputs)
-                found = self._known.get(key)
-                if found is not None:
-                    self._replace(output, found)
-                    continue
-                self._known[key] = self._keep(operation, inputs)
-            else:
-                self._keep(operation, inputs)
+            self._keep(operation, inputs)
         outputs = graph.outputs
         if moved:
             outputs = tuple([NamedValue(name, moved.get(value, value)) for name, value in outputs])
@@ -162,9 +146,9 @@ class _Walk:
 
     def write(self, operator: Operator, *inputs: Value) -> Value:
         """Append an operation, simplified in turn, and return its value."""
-        rules = self._table.get(type(operator))
-        if rules is not None and self._is_worth_a_look(operator, inputs):
-            found = self._by_rule(rules, operator, inputs)
+        offers = self._table.get(type(operator))
+        if offers is not None:
+            found = self._by_rule(offers, operator, inputs)
             if found is not None:
                 return found
         return self.append(operator, *inputs)
@@ -186,20 +170,27 @@ class _Walk:
             self._known[key] = operation.output
         return operation.output
 
-    def _is_worth_a_look(self, operator: Operator, inputs: tuple[Value, ...]) -> bool:
-        """Return whether a rule could say anything: most operands are made by nothing special."""
-        if operator.is_movement:
-            return True
+    def _by_rule(
+        self, offers: tuple[Offer, ...], operator: Operator, inputs: tuple[Value, ...]
+    ) -> Value | None:
+        """Return what the first rule says that has anything to say."""
+        makers: list[type[Operator] | None] = []
         for value in inputs:
             made = value.producer
-            if made is not None and type(made.operator) in _TRIGGERS:
-                return True
-        return len(inputs) > 1 and (inputs[0] is inputs[1] or inputs[-1] is inputs[-2])
-
-    def _by_rule(
-        self, rules: tuple[Rule, ...], operator: Operator, inputs: tuple[Value, ...]
-    ) -> Value | None:
-        for rule in rules:
+            if made is None:
+                makers.append(None)
+                continue
+            kind = type(made.operator)
+            if kind is BroadcastTo:
+                source = made.inputs[0].producer
+                if source is not None and type(source.operator) is Constant:
+                    kind = Constant
+            makers.append(kind)
+        for rule, of, each in offers:
+            if of is not None:
+                offered = of.issuperset(makers) if each else not of.isdisjoint(makers)
+                if not offered:
+                    continue
             try:
                 found = rule(self, operator, inputs)
             except _UnsupportedError:
@@ -225,10 +216,8 @@ class _Walk:
         self._uses[new] = self._uses.get(new, 0) + self._uses.get(old, 0)
 
     def _count_uses(self) -> dict[Value, int]:
-        uses: dict[Value, int] = {value: 2 for _, value in self._graph.outputs}
-        for operation in self._graph.operations:
-            for value in operation.inputs:
-                uses[value] = uses.get(value, 0) + 1
+        uses = Counter(chain.from_iterable([op.inputs for op in self._graph.operations]))
+        uses.update({value: 2 for _, value in self._graph.outputs})
         return uses
 
 

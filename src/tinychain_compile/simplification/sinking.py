@@ -8,8 +8,8 @@ from __future__ import annotations
 from tinychain_compile.ir.dimensions import Shape
 from tinychain_compile.ir.graph import Operation, Value
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import ELEMENTWISE, BroadcastTo, Reshape, Transpose
-from tinychain_compile.simplification.rules import Rules, Writer
+from tinychain_compile.operators import ELEMENTWISE, BroadcastTo, Constant, Reshape, Transpose
+from tinychain_compile.simplification.rules import Offer, Rules, Writer
 
 
 def _sunk(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
@@ -57,4 +57,6 @@ def _can_be_elsewhere(made: Operation, movement: Operator, shape: Shape) -> bool
     return len(shape) >= rank and shape[-rank:] == made.operator.shape[-rank:]
 
 
-RULES: Rules = dict.fromkeys(ELEMENTWISE, (_sunk,))
+_MOVES = frozenset({BroadcastTo, Reshape, Transpose, Constant})
+
+RULES: Rules = dict.fromkeys(ELEMENTWISE, (Offer(_sunk, _MOVES, each=True),))

@@ -17,7 +17,14 @@ from tinychain_compile.operators import (
     ScatterAdd,
     Slice,
 )
-from tinychain_compile.simplification.rules import Rules, Writer, is_number, repeated
+from tinychain_compile.simplification.rules import (
+    LITERAL,
+    Offer,
+    Rules,
+    Writer,
+    is_number,
+    repeated,
+)
 
 
 def _of_zero(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
@@ -32,5 +39,5 @@ def _of_zero(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> V
 
 
 RULES: Rules = dict.fromkeys(
-    (Annihilate, ReluGradient, ReduceSum, ScatterAdd, Slice, Pad), (_of_zero,)
+    (Annihilate, ReluGradient, ReduceSum, ScatterAdd, Slice, Pad), (Offer(_of_zero, LITERAL),)
 )
