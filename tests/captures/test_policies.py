@@ -172,6 +172,7 @@ def again(operations, wanted, there):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("recompute_products", [False, True])
 def test_no_other_set_of_values_is_smaller(seed, recompute_products):

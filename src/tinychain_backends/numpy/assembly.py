@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from tinychain_backends.numpy.calls import Array
+from tinychain_backends.numpy.fusing import Fused, fused
 from tinychain_backends.numpy.handlers import Instruction
+from tinychain_backends.numpy.storage import Storage
 from tinychain_backends.numpy.symbols import symbols_of
 from tinychain_compile import LoweredProgram
 from tinychain_compile.operators import Operator
@@ -21,6 +23,9 @@ class NumpyProgram:
     Args:
         lowered: A program whose target values are instructions.
         name: What the function is called in tracebacks and in ``source``.
+        reuses: Whether what stays inside is written into arrays that are used again, run after
+            run; then it must not run twice at once.
+        fast: Whether runs of elementwise operations become loops (extra ``fast``).
 
     Attributes:
         source: The text of the function.
@@ -28,12 +33,23 @@ class NumpyProgram:
         output_ids: The ids it returns, in order.
     """
 
-    def __init__(self, lowered: LoweredProgram, name: str) -> None:
+    def __init__(
+        self, lowered: LoweredProgram, name: str, *, fast: bool = False, reuses: bool = False
+    ) -> None:
         self.input_ids = tuple(row.value_id for row in lowered.dependencies.required_inputs)
         self.output_ids = lowered.selected_outputs
-        writer = _Writer()
+        storage = Storage(lowered.operations if reuses else (), self.output_ids)
+        writer = _Writer(storage)
         parameters = [writer.variable(value_id) for value_id in self.input_ids]
-        body = [writer.line(op.output_value_id, op.value) for op in lowered.operations]
+        operations = (
+            fused(lowered.operations, self.output_ids) if fast else list(lowered.operations)
+        )
+        body = [
+            writer.fused_line(op)
+            if isinstance(op, Fused)
+            else writer.line(op.output_value_id, op.value)
+            for op in operations
+        ]
         results = [writer.variable(value_id) for value_id in self.output_ids]
         lines = [
             f"def {name}({', '.join(['sizes', *parameters])}):",
@@ -63,8 +79,9 @@ class _Writer:
     variable ``x`` and a number. Functions start with ``np_``, so nothing can clash.
     """
 
-    def __init__(self) -> None:
-        self.names: dict[str, Any] = {}
+    def __init__(self, storage: Storage) -> None:
+        self._place = storage.place
+        self.names: dict[str, Any] = {f"store_{i}": a for i, a in enumerate(storage.arrays)}
         self._function_names: dict[Callable[..., Any], str] = {}
         self._variables: dict[str, str] = {}
 
@@ -83,8 +100,19 @@ class _Writer:
             return ""
         arguments = [self.variable(value_id) for value_id in operands]
         arguments += [f"{name}={self._text(value)}" for name, value in call.keywords.items()]
+        if output_id in self._place:
+            arguments.append(f"out=store_{self._place[output_id]}")
         line = f"{output} = {self._function_name(call.function)}({', '.join(arguments)})"
         return f"{line}  # {source}" if source else line
+
+    def fused_line(self, loop: Fused) -> str:
+        """Return the line of a loop."""
+        name = f"loop_{len(self.names)}"
+        self.names[name] = loop.function
+        results = ", ".join(self.variable(value_id) for value_id in loop.results)
+        operands = ", ".join(self.variable(value_id) for value_id in loop.operands)
+        line = f"[{results}] = {name}({operands})"
+        return f"{line}  # {loop.source}" if loop.source else line
 
     def _function_name(self, function: Callable[..., Any]) -> str:
         known = self._function_names.get(function)

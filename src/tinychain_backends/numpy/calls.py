@@ -73,20 +73,22 @@ def _matmul(op: MatMul) -> Call:
     return Call(_MATMUL_BY_FLAGS[op.transpose_a, op.transpose_b])
 
 
-def _matmul_nn(a: Array, b: Array) -> Any:
+def _matmul_nn(a: Array, b: Array, out: Array | None = None) -> Any:
+    if out is not None:
+        return np.matmul(a, b, out=out)
     return np.matmul(a, b).astype(a.dtype, copy=False)  # of bf16, NumPy gives f32
 
 
-def _matmul_tn(a: Array, b: Array) -> Any:
-    return _matmul_nn(a.swapaxes(-1, -2), b)
+def _matmul_tn(a: Array, b: Array, out: Array | None = None) -> Any:
+    return _matmul_nn(a.swapaxes(-1, -2), b, out)
 
 
-def _matmul_nt(a: Array, b: Array) -> Any:
-    return _matmul_nn(a, b.swapaxes(-1, -2))
+def _matmul_nt(a: Array, b: Array, out: Array | None = None) -> Any:
+    return _matmul_nn(a, b.swapaxes(-1, -2), out)
 
 
-def _matmul_tt(a: Array, b: Array) -> Any:
-    return _matmul_nn(a.swapaxes(-1, -2), b.swapaxes(-1, -2))
+def _matmul_tt(a: Array, b: Array, out: Array | None = None) -> Any:
+    return _matmul_nn(a.swapaxes(-1, -2), b.swapaxes(-1, -2), out)
 
 
 _MATMUL_BY_FLAGS: Mapping[tuple[bool, bool], Callable[..., Any]] = {
@@ -95,6 +97,10 @@ _MATMUL_BY_FLAGS: Mapping[tuple[bool, bool], Callable[..., Any]] = {
     (False, True): _matmul_nt,
     (True, True): _matmul_tt,
 }
+
+
+PRODUCTS: frozenset[Callable[..., Any]] = frozenset(_MATMUL_BY_FLAGS.values())
+"""The functions of matrix products; of f32 and f64 they take ``out``."""
 
 
 def _gather(op: o.Gather) -> Call:

@@ -1,4 +1,4 @@
-"""The composites of derivatives and updates on arrays."""
+"""The composites of derivatives on arrays."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ from tinychain_compile.operators import AttentionWeights, ConvInputGradient, Con
 
 Array = NDArray[Any]
 
+_BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
+"""The integers of as many bytes."""
+
 
 def relu_gradient(g: Array, y: Array) -> Array:
-    """Return ``g`` where y is above 0, else 0."""
-    return np.where(y > 0, g, g.dtype.type(0))
+    """Return ``g`` where y is above 0, else 0: its bits times 1 or 0, since NaN * 0 is not 0."""
+    bits = _BITS[g.dtype.itemsize]
+    kept: Array = np.multiply(np.asarray(g).view(bits), y > 0).view(g.dtype)
+    return kept
 
 
 def gelu_gradient(g: Array, x: Array, approximate: bool) -> Array:
@@ -114,22 +119,32 @@ def conv_kernel_gradient(g: Array, x: Array, operator: ConvKernelGradient) -> Ar
     return _as(np.matmul(pulled, rows).reshape(outputs, inner, *operator.window), g)
 
 
-def axpy(alpha: Array, x: Array, y: Array, is_negative: bool) -> Any:
-    """Return ``alpha * x + y``, or ``y - alpha * x``."""
-    return y - alpha * x if is_negative else alpha * x + y
+def axpy(alpha: Array, x: Array, y: Array, is_negative: bool, out: Array | None = None) -> Any:
+    """Return ``alpha * x + y``, or ``y - alpha * x``; ``out`` may be x."""
+    moved = np.asarray(np.multiply(alpha, x, out=out))
+    return np.subtract(y, moved, out=moved) if is_negative else np.add(moved, y, out=moved)
 
 
-def lerp(decay: Array, old: Array, new: Array) -> Any:
-    """Return ``decay * old + (1 - decay) * new``."""
-    return decay * old + (1 - decay) * new
+def lerp(decay: Array, old: Array, new: Array, out: Array | None = None) -> Any:
+    """Return ``decay * old + (1 - decay) * new``; ``out`` may be old."""
+    kept = np.asarray(np.multiply(decay, old, out=out))
+    return np.add(kept, (1 - decay) * new, out=kept)
 
 
 def adam_direction(
-    m: Array, v: Array, beta1: Array, beta2: Array, step: Array, epsilon: Array
+    m: Array,
+    v: Array,
+    beta1: Array,
+    beta2: Array,
+    step: Array,
+    epsilon: Array,
+    out: Array | None = None,
 ) -> Any:
-    """Return ``m_hat / (sqrt(v_hat) + epsilon)``."""
-    spread = np.sqrt(v / (1 - np.power(beta2, step))) + epsilon
-    return m / (1 - np.power(beta1, step)) / spread
+    """Return ``m_hat / (sqrt(v_hat) + epsilon)``; ``out`` may be v."""
+    spread = np.asarray(np.divide(v, 1 - np.power(beta2, step), out=out))
+    np.sqrt(spread, out=spread)
+    np.add(spread, epsilon, out=spread)
+    return np.divide(m / (1 - np.power(beta1, step)), spread, out=spread)
 
 
 def _as(result: Any, like: Array) -> Array:

@@ -14,6 +14,7 @@ from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.binding import Binding, check_names
 from tinychain_backends.numpy.calls import Array
 from tinychain_backends.numpy.checkpoints import restored_state, save_state
+from tinychain_backends.numpy.fusing import check_installed
 from tinychain_backends.numpy.scalars import Given, StepScalars
 from tinychain_backends.numpy.state import TrainingState, initial_state, read_only
 from tinychain_compile import (
@@ -46,6 +47,8 @@ class NumpySession:
             which are called with the number of steps before. With groups of parameters, one for all
             or a mapping from patterns.
         loss_scale: How the loss scale changes, for a step that reads one.
+        fast: Whether runs of elementwise operations are compiled to loops by numba (extra
+            ``fast``), when they first run.
 
     Raises:
         BindingError: A parameter or buffer is missing, extra, or not of its declared type.
@@ -59,14 +62,17 @@ class NumpySession:
         *,
         optimizer_inputs: Mapping[str, Given] | None = None,
         loss_scale: DynamicLossScale | None = None,
+        fast: bool = False,
     ) -> None:
+        if fast:
+            check_installed()
         self._record = record
-        self._forward = NumpyProgram(record.forward, "forward")
-        self._derivative = NumpyProgram(record.derivative, "derivative")
+        self._forward = NumpyProgram(record.forward, "forward", fast=fast, reuses=True)
+        self._derivative = NumpyProgram(record.derivative, "derivative", fast=fast, reuses=True)
         programs: dict[LoweredProgram, NumpyProgram] = {}
         for row in record.parameters:
             if row.update not in programs:
-                programs[row.update] = NumpyProgram(row.update, "update")
+                programs[row.update] = NumpyProgram(row.update, "update", fast=fast, reuses=True)
         self._updates = {row.name: programs[row.update] for row in record.parameters}
         self._scalars = StepScalars(record, optimizer_inputs or {})
         if loss_scale is not None and "loss_scale" not in self._scalars.names:

@@ -93,13 +93,22 @@ def _pooled(
 
 def max_of_windows(x: Array, operator: Any) -> Array:
     """Return the largest of each window of an array, channels first."""
-    windows = windows_of(pad_spatial(x, operator.padding, -np.inf), operator.window, operator)
-    result: Array = windows.max(axis=tuple(range(x.ndim, windows.ndim)))
-    return result
+    return _over_places(np.maximum, pad_spatial(x, operator.padding, -np.inf), operator)
 
 
 def sum_of_windows(x: Array, operator: Any) -> Array:
     """Return the sum of each window of an array, channels first."""
-    windows = windows_of(pad_spatial(x, operator.padding), operator.window, operator)
-    result: Array = windows.sum(axis=tuple(range(x.ndim, windows.ndim)), dtype=x.dtype)
+    return _over_places(np.add, pad_spatial(x, operator.padding), operator)
+
+
+def _over_places(join: Any, padded: Array, operator: Any) -> Array:
+    """Return what the elements of each window come to, one place of all windows at a time.
+
+    A reduction over the axes of the windows would take its few elements one by one.
+    """
+    windows = windows_of(padded, operator.window, operator)
+    places = np.ndindex(*operator.window)
+    result: Array = windows[(..., *next(places))].copy()
+    for place in places:
+        join(result, windows[(..., *place)], out=result)
     return result

@@ -1,0 +1,141 @@
+"""Where values live that stay inside a program: arrays made once, each used again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tinychain_backends.numpy import gradients
+from tinychain_backends.numpy.calls import PRODUCTS, Array, Call
+from tinychain_compile import LoweredOperation, TensorType
+from tinychain_compile.operators import Operator, Slice
+
+LEAST = 1024
+"""Bytes below which a new array costs less than looking for one."""
+
+_OVERWRITES: Mapping[Any, tuple[int, ...]] = MappingProxyType(
+    {gradients.axpy: (1,), gradients.lerp: (1,), gradients.adam_direction: (1,)}
+)
+"""Which operand a function with ``out`` may write its result into; a ufunc, any of them."""
+
+
+class Storage:
+    """The arrays of one program, and which value is written into which.
+
+    Args:
+        lowered: The program's operations, in order.
+        outputs: The ids that the program returns, whose arrays are never used again.
+
+    Attributes:
+        arrays: Made once.
+        place: The number of the array that a value is written into, by id.
+    """
+
+    def __init__(self, lowered: Sequence[LoweredOperation], outputs: Collection[str]) -> None:
+        self.arrays: list[Array] = []
+        self.place: dict[str, int] = {}
+        self._free: dict[TensorType, list[int]] = {}
+        roots = _roots(lowered)
+        last_reads = _last_reads(lowered, roots, outputs)
+        held: dict[str, int] = {}
+        ending: dict[float, list[str]] = {}
+        for root, end in last_reads.items():
+            ending.setdefault(end, []).append(root)
+        for step, row in enumerate(lowered):
+            output = row.output_value_id
+            if roots[output] == output and output not in outputs and _can_be_given(row):
+                place = self._taken_over(row, step, last_reads, held)
+                if place is None:
+                    place = self._new(row)
+                self.place[output] = held[output] = place
+            if output not in last_reads:  # nobody reads it
+                last_reads[output] = step
+                ending.setdefault(step, []).append(output)
+            for root in ending.get(step, ()):
+                if root in held:
+                    place = held.pop(root)
+                    if place not in held.values():
+                        self._free.setdefault(_type(self.arrays[place]), []).append(place)
+
+    def _taken_over(
+        self,
+        row: LoweredOperation,
+        step: int,
+        last_reads: Mapping[str, float],
+        held: dict[str, int],
+    ) -> int | None:
+        """Return the array of an operand that this operation is the last to read, if it may."""
+        operation, function = row.sources[0], row.value.call.function
+        if function in PRODUCTS:
+            return None  # it reads its operands again and again
+        for position in _OVERWRITES.get(function, range(len(operation.inputs))):
+            value = operation.inputs[position]
+            reads_elsewhere = function in _OVERWRITES and operation.inputs.count(value) > 1
+            if (
+                last_reads.get(value.id) == step
+                and value.id in held
+                and value.type == operation.output.type
+                and not reads_elsewhere
+            ):
+                return held[value.id]
+        return None
+
+    def _new(self, row: LoweredOperation) -> int:
+        """Return an array that is free, or another one."""
+        type = row.sources[0].output.type
+        free = self._free.get(type)
+        if free:
+            return free.pop()
+        self.arrays.append(np.empty(type.shape, type.dtype))  # pyright: ignore[reportArgumentType]
+        return len(self.arrays) - 1
+
+
+def _can_be_given(row: LoweredOperation) -> bool:
+    """Return whether an operation's function takes ``out``, and its type is worth it."""
+    call: Call = row.value.call
+    type = row.sources[0].output.type
+    size = type.size
+    if not isinstance(size, int) or size * type.dtype.itemsize < LEAST:
+        return False
+    if type.dtype.kind not in "fib":
+        return False
+    if isinstance(call.function, np.ufunc):
+        return not call.keywords
+    return call.function in _OVERWRITES or (call.function in PRODUCTS and type.dtype.kind == "f")
+
+
+def _roots(lowered: Sequence[LoweredOperation]) -> dict[str, str]:
+    """Return, for each value made, the one whose array it is a view of: itself, mostly."""
+    roots: dict[str, str] = {}
+    for row in lowered:
+        operation = row.sources[0]
+        root = row.output_value_id
+        if _is_view(operation.operator):
+            operand = operation.inputs[0].id
+            root = roots.get(operand, operand)
+        roots[row.output_value_id] = root
+    return roots
+
+
+def _is_view(operator: Operator) -> bool:
+    return operator.is_movement or isinstance(operator, Slice)
+
+
+def _last_reads(
+    lowered: Sequence[LoweredOperation], roots: Mapping[str, str], outputs: Collection[str]
+) -> dict[str, float]:
+    """Return the last step that reads an array, through any view; never, for what is returned."""
+    last: dict[str, float] = {}
+    for step, row in enumerate(lowered):
+        for value in row.sources[0].inputs:
+            last[roots.get(value.id, value.id)] = step
+    last.update({roots.get(value_id, value_id): inf for value_id in outputs})
+    return last
+
+
+def _type(array: Array) -> TensorType:
+    return TensorType(array.dtype, array.shape)
