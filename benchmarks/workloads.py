@@ -285,21 +285,61 @@ def gpt(
 
 
 def chain(length: int) -> Workload:
-    """Return a chain of ``tanh(x * w + b)``, about this many operations long."""
+    """Return W4: ``x = tanh(x * w + b)`` so many times, three operations each."""
 
     def loss(x: Any, w: Any, b: Any) -> Any:
-        for _ in range(length // 3):
+        for _ in range(length):
             x = np.tanh(x * w + b)
         return np.sum(x)
 
     def jax_loss(parameters: Any, x: Any) -> Any:
         import jax.numpy as jnp
 
-        for _ in range(length // 3):
+        for _ in range(length):
             x = jnp.tanh(x * parameters["w"] + parameters["b"])
         return jnp.sum(x)
 
     types = dict.fromkeys(("x", "w", "b"), TensorType("f32", (8,)))
     return Workload(
-        f"chain {length}", f"{length} operations in a row", loss, jax_loss, types, ("w", "b"), 1
+        f"W4 {length}",
+        f"chain of {length:,} tanh(x * w + b)",
+        loss,
+        jax_loss,
+        types,
+        ("w", "b"),
+        1,
+        optimizer="momentum",
+    )
+
+
+# W5.
+
+
+def many(count: int = 1_000) -> Workload:
+    """Return W5: so many parameters, each with a term of its own, and AdamW."""
+
+    def loss(x: Any, p: Any) -> Any:
+        total = np.sum(np.tanh(x * p[0]))
+        for w in p[1:]:
+            total = total + np.sum(np.tanh(x * w))
+        return total
+
+    def jax_loss(parameters: Any, x: Any) -> Any:
+        import jax.numpy as jnp
+
+        first, *others = parameters["p"]
+        total = jnp.sum(jnp.tanh(x * first))
+        for w in others:
+            total = total + jnp.sum(jnp.tanh(x * w))
+        return total
+
+    type = TensorType("f32", (8,))
+    return Workload(
+        "W5",
+        f"{count:,} parameters, AdamW",
+        loss,
+        jax_loss,
+        {"x": type, "p": [type] * count},
+        ("p",),
+        1,
     )

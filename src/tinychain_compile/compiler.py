@@ -21,6 +21,7 @@ from tinychain_compile.artifacts import (
 from tinychain_compile.capability import Capability
 from tinychain_compile.capture_policies import CapturePolicy
 from tinychain_compile.errors import DeclarationError, LossOutputError
+from tinychain_compile.ir.collection import paused_collection
 from tinychain_compile.ir.dtypes import F32, F64
 from tinychain_compile.ir.graph import Graph, IdSource, Operation, Value, fresh_ids
 from tinychain_compile.ir.types import TensorType
@@ -99,6 +100,7 @@ class TrainingStepCompiler:
     lowerer: Lowerer
     defaults: StepDefaults = field(default_factory=StepDefaults)
 
+    @paused_collection()
     def compile_training_step(
         self,
         loss: Callable[..., object],
@@ -251,6 +253,7 @@ class TrainingStepCompiler:
         rows.sort(key=lambda row: (-row.operations_removed, -(row.bytes_removed or 0)))
         return HandlerRanking(tuple(rows))
 
+    @paused_collection()
     def compile_function(
         self,
         function: Callable[..., object],

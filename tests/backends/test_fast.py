@@ -19,7 +19,15 @@ pytestmark = pytest.mark.slow  # each loop is compiled
 OPERATORS = [
     *(o.Add(), o.Sub(), o.Mul(), o.Div(), o.Neg(), o.Abs(), o.Exp(), o.Log(), o.Tanh(), o.Sqrt()),
     *(o.Rsqrt(), o.Sigmoid(), o.Maximum(), o.Minimum(), o.Annihilate(), o.Relu()),
-    *(o.ReluGradient(), o.Gelu(), o.GeluGradient(), o.IntegerPow(2), o.IntegerPow(3)),
+    *(
+        o.ReluGradient(),
+        o.TanhGradient(),
+        o.SigmoidGradient(),
+        o.Gelu(),
+        o.GeluGradient(),
+        o.IntegerPow(2),
+        o.IntegerPow(3),
+    ),
 ]
 ARITY = {o.Neg: 1, o.Abs: 1, o.Exp: 1, o.Log: 1, o.Tanh: 1, o.Sqrt: 1, o.Rsqrt: 1, o.Sigmoid: 1}
 ARITY |= {o.Relu: 1, o.Gelu: 1, o.IntegerPow: 1}

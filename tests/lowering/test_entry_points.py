@@ -112,6 +112,8 @@ def test_a_handler_sees_the_operation_in_full():
     assert context.source.text == "x @ w1"
     with pytest.raises(TypeError):
         context.op_params["transpose_a"] = True
+    registry = RecordingRegistry()
+    compiled("reused", registry)
     twice = next(c for c in registry.contexts if len(set(c.input_value_ids)) < len(c.inputs))
     assert twice.inputs[0] is twice.inputs[1]
 

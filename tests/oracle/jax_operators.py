@@ -189,6 +189,8 @@ JAX_OPERATORS: Mapping[type[Operator], Callable[[Any], Callable[..., Any]]] = {
     o.LayerNorm: _layer_norm,
     o.RmsNorm: _rms_norm,
     o.BatchNorm: _batch_norm,
+    o.TanhGradient: _plain(lambda g, y: g * (1 - y * y)),
+    o.SigmoidGradient: _plain(lambda g, y: g * y * (1 - y)),
     o.ReluGradient: _plain(lambda g, y: g * (y > 0)),
     o.GeluGradient: lambda op: _pulled(lambda x: jax.nn.gelu(x, approximate=op.approximate)),
     o.SoftmaxCrossEntropyGradient: _plain(

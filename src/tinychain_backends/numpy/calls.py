@@ -376,6 +376,8 @@ CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
         o.Gelu: lambda op: Call(functions.gelu, {"approximate": op.approximate}),
         o.Silu: _plain(functions.silu),
         o.Softplus: _plain(functions.softplus),
+        o.TanhGradient: _plain(gradients.tanh_gradient),
+        o.SigmoidGradient: _plain(gradients.sigmoid_gradient),
         o.ReluGradient: _plain(gradients.relu_gradient),
         o.GeluGradient: lambda op: Call(gradients.gelu_gradient, {"approximate": op.approximate}),
         o.Softmax: lambda op: Call(functions.softmax, {"axis": op.axis}),

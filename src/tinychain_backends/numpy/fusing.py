@@ -49,6 +49,8 @@ _PLAIN: Mapping[type[Operator], str] = MappingProxyType(
         o.Annihilate: "{0} if {0} == zero else {1}",
         o.Relu: "{0} if {0} > zero or {0} != {0} else zero",
         o.ReluGradient: "{0} if {1} > zero else zero",
+        o.TanhGradient: "{0} * (one - {1} * {1})",
+        o.SigmoidGradient: "{0} * ({1} * (one - {1}))",
         o.Gelu: "{0} * (math.erf({0} * root) + one) * half",
         o.GeluGradient: "{0} * ((math.erf({1} * root) + one) * half"
         " + {1} * (math.exp(-half * {1} * {1}) * density))",

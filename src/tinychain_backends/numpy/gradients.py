@@ -21,6 +21,16 @@ _BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 """The integers of as many bytes."""
 
 
+def tanh_gradient(g: Array, y: Array) -> Any:
+    """Return ``g * (1 - y ** 2)``."""
+    return g * (1 - y * y)
+
+
+def sigmoid_gradient(g: Array, y: Array) -> Any:
+    """Return ``g * y * (1 - y)``."""
+    return g * (y * (1 - y))
+
+
 def relu_gradient(g: Array, y: Array) -> Array:
     """Return ``g`` where y is above 0, else 0: its bits times 1 or 0, since NaN * 0 is not 0."""
     bits = _BITS[g.dtype.itemsize]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from tinychain_compile.decompositions.approximation import Approximation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import abs, exp, expm1, log, sqrt, where
-from tinychain_compile.operators import Expm1, Log1p, Rsqrt, Sigmoid, Sqrt, Tanh
+from tinychain_compile.operators import (
+    Expm1,
+    Log1p,
+    Rsqrt,
+    Sigmoid,
+    SigmoidGradient,
+    Sqrt,
+    Tanh,
+    TanhGradient,
+)
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
@@ -69,6 +78,16 @@ def sigmoid(op: Sigmoid, x: Tensor) -> Tensor:
     return where(x < 0.0, decay, 1.0) / (decay + 1.0)
 
 
+def tanh_gradient(op: TanhGradient, g: Tensor, y: Tensor) -> Tensor:
+    """``g * (1 - y ** 2)``."""
+    return g * (1.0 - y * y)
+
+
+def sigmoid_gradient(op: SigmoidGradient, g: Tensor, y: Tensor) -> Tensor:
+    """``g * y * (1 - y)``."""
+    return g * (y * (1.0 - y))
+
+
 DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
     Sqrt: sqrt_,
     Rsqrt: rsqrt,
@@ -76,6 +95,8 @@ DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
     Log1p: log1p,
     Tanh: tanh,
     Sigmoid: sigmoid,
+    TanhGradient: tanh_gradient,
+    SigmoidGradient: sigmoid_gradient,
 }
 
 APPROXIMATE: dict[type[Operator], Approximation] = {

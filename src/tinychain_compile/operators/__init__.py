@@ -40,8 +40,10 @@ from tinychain_compile.operators.exponential import (
     Log1p,
     Rsqrt,
     Sigmoid,
+    SigmoidGradient,
     Sqrt,
     Tanh,
+    TanhGradient,
 )
 from tinychain_compile.operators.indexing import Gather, OneHot, ScatterAdd
 from tinychain_compile.operators.literals import Constant, DimensionSize, Iota
@@ -131,6 +133,8 @@ OPERATORS: tuple[type[Operator], ...] = (
     Expm1,
     Rsqrt,
     Sigmoid,
+    TanhGradient,
+    SigmoidGradient,
     Sin,
     Cos,
     Atan2,
@@ -322,6 +326,7 @@ __all__ = [
     "Rsqrt",
     "ScatterAdd",
     "Sigmoid",
+    "SigmoidGradient",
     "Sign",
     "Silu",
     "Sin",
@@ -339,6 +344,7 @@ __all__ = [
     "StopGradient",
     "Sub",
     "Tanh",
+    "TanhGradient",
     "TopK",
     "Transpose",
     "Var",

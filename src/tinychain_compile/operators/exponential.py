@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.types import TensorType
-from tinychain_compile.operators.type_rules import floating
+from tinychain_compile.operators.type_rules import floating, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +88,23 @@ class Sigmoid(Operator):
 
     def infer(self, x: TensorType) -> TensorType:
         return floating(self.name, x)
+
+
+@dataclass(frozen=True, slots=True)
+class TanhGradient(Operator):
+    """``g * (1 - y ** 2)``, ``y`` the output of ``tanh``: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "tanh_gradient"
+
+    def infer(self, g: TensorType, y: TensorType) -> TensorType:
+        return floating(self.name, same(self.name, g, y))
+
+
+@dataclass(frozen=True, slots=True)
+class SigmoidGradient(Operator):
+    """``g * y * (1 - y)``, ``y`` the output of ``sigmoid``: ``F[s], F[s] -> F[s]``."""
+
+    name: ClassVar[str] = "sigmoid_gradient"
+
+    def infer(self, g: TensorType, y: TensorType) -> TensorType:
+        return floating(self.name, same(self.name, g, y))

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import Exp, Expm1, Log, Log1p, Rsqrt, Sigmoid, Sqrt, Tanh
+from tinychain_compile.operators import (
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Rsqrt,
+    Sigmoid,
+    SigmoidGradient,
+    Sqrt,
+    Tanh,
+    TanhGradient,
+)
 from tinychain_compile.protocols import Guard, VJPRule
 from tinychain_compile.tensor import Tensor
 from tinychain_compile.vjp_rules.statements import Kink, always
@@ -41,12 +52,26 @@ def rsqrt(op: Rsqrt, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
 
 def tanh(op: Tanh, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g * (1 - y ** 2)``."""
-    return (g * (1.0 - y * y),)
+    return (g.emit(TanhGradient(), y),)
+
+
+def tanh_gradient(
+    op: TanhGradient, h: Tensor, z: Tensor, g: Tensor, y: Tensor
+) -> tuple[Tensor, Tensor]:
+    """To ``g`` as to the operand of tanh; to ``y``, ``-2 * h * g * y``."""
+    return h.emit(op, y), h * g * y * -2.0
 
 
 def sigmoid(op: Sigmoid, g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
     """``g * y * (1 - y)``."""
-    return (g * (y * (1.0 - y)),)
+    return (g.emit(SigmoidGradient(), y),)
+
+
+def sigmoid_gradient(
+    op: SigmoidGradient, h: Tensor, z: Tensor, g: Tensor, y: Tensor
+) -> tuple[Tensor, Tensor]:
+    """To ``g`` as to the operand of sigmoid; to ``y``, ``h * g * (1 - 2 * y)``."""
+    return h.emit(op, y), h * g * (1.0 - y * 2.0)
 
 
 RULES: dict[type[Operator], VJPRule] = {
@@ -58,9 +83,13 @@ RULES: dict[type[Operator], VJPRule] = {
     Rsqrt: rsqrt,
     Tanh: tanh,
     Sigmoid: sigmoid,
+    TanhGradient: tanh_gradient,
+    SigmoidGradient: sigmoid_gradient,
 }
 
-GUARDS: dict[type[Operator], Guard] = dict.fromkeys(RULES, always)
+GUARDS: dict[type[Operator], Guard] = dict.fromkeys(
+    (Exp, Log, Sqrt, Tanh, Log1p, Expm1, Rsqrt, Sigmoid), always
+)
 
 KINKS: dict[type[Operator], tuple[Kink, ...]] = {
     Log: (

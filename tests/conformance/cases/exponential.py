@@ -6,7 +6,18 @@ import numpy as np
 from scipy import special
 
 from tests.conformance.case import SPECIAL, Case, normal, positive
-from tinychain_compile.operators import Exp, Expm1, Log, Log1p, Rsqrt, Sigmoid, Sqrt, Tanh
+from tinychain_compile.operators import (
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Rsqrt,
+    Sigmoid,
+    SigmoidGradient,
+    Sqrt,
+    Tanh,
+    TanhGradient,
+)
 
 
 def elementwise(function):
@@ -25,6 +36,7 @@ def elementwise(function):
 
 
 TINY_TO_LARGE = np.concatenate([np.geomspace(1e-18, 30, 200), -np.geomspace(1e-18, 30, 200)])
+TWO = (normal(3, 2), normal(3, 2, seed=1))
 
 CASES = [
     Case(Exp(), elementwise(math.exp), (normal(3, 2),), (0,), 1e-15),
@@ -41,6 +53,20 @@ CASES = [
     ),
     Case(Sqrt(), elementwise(math.sqrt), (SPECIAL,), note=" special", tolerance=4e-16),
     Case(Tanh(), elementwise(math.tanh), (normal(3, 2),), (0,), 2e-15),
+    Case(
+        TanhGradient(),
+        lambda g, y: g - g * y**2,
+        (normal(3, 2), normal(3, 2, seed=1)),
+        (0, 1),
+        1e-13,
+    ),
+    Case(
+        SigmoidGradient(),
+        lambda g, y: g * y - g * y**2,
+        (normal(3, 2), normal(3, 2, seed=1)),
+        (0, 1),
+        1e-13,
+    ),
     Case(Tanh(), elementwise(math.tanh), (TINY_TO_LARGE,), note=" range", tolerance=2e-15),
     Case(Tanh(), elementwise(math.tanh), (SPECIAL,), note=" special", tolerance=2e-15),
     Case(Expm1(), elementwise(math.expm1), (normal(3, 2),), (0,), 2e-15),
