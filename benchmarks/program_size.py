@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import optax
 from rich.console import Console
 from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
-from tinychain_compile import CompileOptions, compile_training_step
+from tinychain_compile import CompileOptions, compile_training_step, flatten
 from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast
 from tinychain_compile.testing import RecordingRegistry
 
@@ -41,6 +45,36 @@ def measure(workload: Workload) -> dict[str, Any]:
             row["updates"] = sum(len(graph.operations) for graph in updates.values())
             row["guards"] = sum(isinstance(op.operator, Annihilate) for op in derivative)
     return row
+
+
+def sizes_in_jax(workload: Workload) -> tuple[int, int]:
+    """Return the equations of the same step in JAX, inner calls opened, and its StableHLO."""
+    spec: Any = jax.ShapeDtypeStruct
+    leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(workload.inputs).items()}
+    parameters, batch = workload.structured(leaves)
+
+    def step(parameters: Any, state: Any, batch: Any, rate: Any) -> Any:
+        loss, gradients = jax.value_and_grad(workload.jax_loss)(parameters, **batch)
+        updates, state = workload.jax_optimizer(rate).update(gradients, state, parameters)
+        return loss, optax.apply_updates(parameters, updates), state
+
+    state = jax.eval_shape(workload.jax_optimizer(0.1).init, parameters)
+    traced: Any = jax.jit(step).trace(parameters, state, batch, spec((), jnp.float32))
+    return _equations(traced.jaxpr.jaxpr), traced.lower().as_text().count(" = stablehlo.")
+
+
+def _equations(jaxpr: Any) -> int:
+    total = 0
+    for equation in jaxpr.eqns:
+        given = [p if isinstance(p, (tuple, list)) else [p] for p in equation.params.values()]
+        inner = [
+            jaxpr
+            for values in given
+            for value in values
+            if hasattr(jaxpr := getattr(value, "jaxpr", value), "eqns")
+        ]
+        total += sum(map(_equations, inner)) if inner else 1
+    return total
 
 
 def operations_at(workload: Workload, tier: str) -> int:
@@ -87,19 +121,27 @@ def main() -> None:
         print_tiers()
         return
     rows = [measure(make()) for make in (mlp, cnn, gpt)]
+    table = Table(title="Operations")
+    makers: tuple[Callable[[], Workload], ...] = (mlp, cnn, gpt)
+    for row, make in zip(rows, makers, strict=True):
+        row["jaxpr"], row["stablehlo"] = sizes_in_jax(make())
+        row["ratio"] = (row["forward"] + row["derivative"] + row["updates"]) / row["jaxpr"]
+    titles = (
+        *("forward", "derivative", "derivative_without_guard", "guards", "updates"),
+        *("jaxpr", "stablehlo", "ratio"),
+    )
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return
-    table = Table(title="Operations")
-    titles = ("forward", "derivative", "derivative_without_guard", "guards", "updates")
     for title in ("workload", *titles):
         table.add_column(
             title.replace("_", " "), justify="left" if title == "workload" else "right"
         )
     for row in rows:
         name = f"{row['workload']}: {row['description']}"
-        table.add_row(name, *(str(row[title]) for title in titles))
-    Console().print(table)
+        counts = [str(row[title]) for title in titles[:-1]]
+        table.add_row(name, *counts, f"{row['ratio']:.2f}")
+    Console(width=140).print(table)
 
 
 if __name__ == "__main__":
