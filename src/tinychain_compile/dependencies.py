@@ -79,7 +79,9 @@ def _analyse(
             expected="a declared input, the seed, a value of the forward graph, or one made here",
             got="a value that nobody supplies",
         )
-    rows += [_row(operation.output, Provenance.LOCAL_VALUE) for operation in schedule]
+    here = Provenance.LOCAL_VALUE
+    made = [operation.output for operation in schedule]
+    rows += [ValueDependency(v.id, here, v.type.dtype, v.type.shape) for v in made]
     return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 

@@ -19,7 +19,10 @@ def _takes_exactly(function: Callable[..., object], names: tuple[str, ...]) -> b
     if code is None or code.co_posonlyargcount or hasattr(function, "__wrapped__"):
         return False
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return set(taken[1:] if inspect.ismethod(function) else taken) == set(names)
+    own = set(taken[1:] if inspect.ismethod(function) else taken)
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        return own.issubset(names)
+    return own == set(names)
 
 
 def check_signature(

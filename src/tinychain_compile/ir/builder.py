@@ -35,8 +35,7 @@ class GraphBuilder:
         """Append one operation and return its output."""
         if self.is_closed:
             self.refuse_expired(operator.name, *inputs)
-        origin = self.origin or calling_line()
-        operation = Operation(operator, inputs, next(self._ids), origin)
+        operation = Operation(operator, inputs, next(self._ids), self.origin or calling_line())
         self.operations.append(operation)
         return operation.output
 

@@ -23,26 +23,12 @@ def verify(graph: Graph) -> None:
     _check_names(graph, "input", graph.inputs)
     _check_names(graph, "output", graph.outputs)
     known = {value for _, value in graph.inputs}
-    ids = {value.id for value in known}
-    if len(ids) != len(graph.inputs):
-        raise AmbiguousProducerError(
-            f"{graph.name}: inputs",
-            expected="an id of its own for each",
-            got=", ".join(f"{value.id} for {name!r}" for name, value in graph.inputs),
-        )
     for operation in graph.operations:
         if not known.issuperset(operation.inputs):
             raise _missing_operand(graph, operation, known)
-        output = operation.output
-        if output.id in ids:
-            raise AmbiguousProducerError(
-                f"{graph.name}: {output.id}",
-                expected="one producer",
-                got=f"a second one, {operation!r}",
-                location=operation.origin,
-            )
-        known.add(output)
-        ids.add(output.id)
+        known.add(operation.output)
+    if len({value.id for value in known}) != len(graph.inputs) + len(graph.operations):
+        raise _second_producer(graph)
     for name, value in graph.outputs:
         if value not in known:
             raise InvalidOutputError(
@@ -50,6 +36,27 @@ def verify(graph: Graph) -> None:
                 expected="a value of the graph",
                 got=f"{value!r}, which the graph does not have",
             )
+
+
+def _second_producer(graph: Graph) -> AmbiguousProducerError:
+    """Return the error of the first id that stands for two values."""
+    ids = {value.id for _, value in graph.inputs}
+    if len(ids) != len(graph.inputs):
+        return AmbiguousProducerError(
+            f"{graph.name}: inputs",
+            expected="an id of its own for each",
+            got=", ".join(f"{value.id} for {name!r}" for name, value in graph.inputs),
+        )
+    for operation in graph.operations:
+        if operation.output.id in ids:
+            break
+        ids.add(operation.output.id)
+    return AmbiguousProducerError(
+        f"{graph.name}: {operation.output.id}",
+        expected="one producer",
+        got=f"a second one, {operation!r}",
+        location=operation.origin,
+    )
 
 
 def _missing_operand(
