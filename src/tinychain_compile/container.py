@@ -181,7 +181,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         _stage,
         "simplifier",
         config,
-        providers.Factory(GraphSimplifier, providers.Object(RULES)).provider,
+        providers.Singleton(GraphSimplifier, providers.Object(RULES)).provider,
     )
     legalizer: providers.Provider[Legalizer] = providers.Callable(
         _stage,
