@@ -104,32 +104,32 @@ class ReverseModeEngine:
         multiples = _MultiplesOfSeed(builder, seed)
         cotangents: dict[Value, Tensor] = {loss: Tensor(builder, seed)}
         missing: list[Operation] = []
+        rules = self._rules
         for operation in reversed(forward.operations):
-            output = operation.output
-            if output not in active or output not in cotangents:
+            output, operator, inputs = operation.output, operation.operator, operation.inputs
+            g = cotangents.get(output)
+            if g is None or output not in active:
                 continue
-            kind = type(operation.operator)
-            rule = self._rules.get(kind)
+            kind = type(operator)
+            rule = rules.get(kind)
             if rule is None:
                 if kind not in self._without_derivative:
                     missing.append(operation)
                 continue
-            builder.origin = Derived("derivative", operation.operator.name, operation.origin)
+            builder.origin = Derived("derivative", operator.name, operation.origin)
             results = rule(
-                operation.operator,
-                cotangents[output],
-                Tensor(builder, output),
-                *[Tensor(builder, value) for value in operation.inputs],
+                operator, g, Tensor(builder, output), *[Tensor(builder, value) for value in inputs]
             )
-            if len(results) != len(operation.inputs):
+            if len(results) != len(inputs):
                 raise _wrong_results(operation, results)
             guard = guards.get(kind)
-            if guard is not None and cotangents[output].value not in multiples:
-                results = _guarded(operation, guard, cotangents[output], results, active)
-            for value, cotangent in zip(operation.inputs, results, strict=True):
+            if guard is not None and g.value not in multiples:
+                results = _guarded(operation, guard, g, results, active)
+            for value, cotangent in zip(inputs, results, strict=True):
                 if cotangent is None:
                     continue
-                if cotangent.type is not value.type and cotangent.type != value.type:
+                found = cotangent.type
+                if found is not value.type and found != value.type:
                     raise _wrong_results(operation, results)
                 if value in active:
                     known = cotangents.get(value)
@@ -236,15 +236,15 @@ def _guarded(
     active: set[Value],
 ) -> tuple[Tensor | None, ...]:
     """Return the cotangents, those whose factor may be infinite annihilated where ``g`` is 0."""
-    needed = [
-        needs and result is not None and value in active
-        for needs, result, value in zip(
-            guard(operation.operator, *operation.inputs), results, operation.inputs, strict=True
-        )
-    ]
+    inputs = operation.inputs
+    needed = guard(operation.operator, *inputs)
     return tuple(
-        g.emit(Annihilate(), result) if needs and result is not None else result
-        for needs, result in zip(needed, results, strict=True)
+        [
+            g.emit(Annihilate(), result)
+            if needs and result is not None and value in active
+            else result
+            for needs, result, value in zip(needed, results, inputs, strict=True)
+        ]
     )
 
 

@@ -9,6 +9,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import CodeType, TracebackType
@@ -118,10 +119,16 @@ def source_line(origin: Origin | None) -> SourceLine | None:
     return origin
 
 
+@lru_cache(maxsize=1024)
+def _is_internal(file: str) -> bool:
+    """Return whether a file stands between a line of tensor code and the operation it makes."""
+    return file.startswith(_INTERNAL)
+
+
 def calling_line() -> SourceLine | None:
     """Return the nearest line of tensor code above the caller: in a loss, in an optimizer."""
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_code.co_filename.startswith(_INTERNAL):
+    while _is_internal(frame.f_code.co_filename):
         back = frame.f_back
         if back is None:
             return None
@@ -134,7 +141,7 @@ def raising_line(traceback: TracebackType | None) -> SourceLine | None:
     found: SourceLine | None = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.startswith(_INTERNAL):
+        if not _is_internal(code.co_filename):
             found = SourceLine(code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return found
