@@ -1,7 +1,8 @@
 """Compile time beside JAX's, in one run: our whole compile against ``jit(step).trace().lower()``.
 
 One-thread CPU time, medians. The two take turns of five runs each, so that neither starts from the
-caches that the other left. Ours runs to trivial handlers, with all checks on.
+caches that the other left. Ours runs to trivial handlers, with all checks on. AOTAutograd, of
+forward and backward only, is measured where PyTorch is installed.
 
     pip install -e ".[bench]"
     python benchmarks/compile_latency.py [--json] [--long 10000]
@@ -98,6 +99,17 @@ def operations_of(step: CompiledTrainingStep) -> int:
     )
 
 
+def aot_seconds(workload: Workload, repeats: int) -> float | None:
+    """Return the median of AOTAutograd, forward and backward only; ``None`` without PyTorch."""
+    try:
+        import torch_workloads
+    except ImportError:
+        return None
+    if workload.name not in torch_workloads.LOSSES:
+        return None
+    return statistics.median(torch_workloads.aot_seconds(workload) for _ in range(repeats))
+
+
 def measure(workload: Workload, repeats: int, turn: int) -> dict[str, Any]:
     """Return one row of the report."""
     container = trivial_container()
@@ -121,6 +133,7 @@ def measure(workload: Workload, repeats: int, turn: int) -> dict[str, Any]:
         "ours_s": ours_s,
         "jax_s": jax_s,
         "ratio": ours_s / jax_s,
+        "aot_s": aot_seconds(workload, repeats),
         "operations": operations_of(step),
         "stages": stage_seconds(steps),
     }
@@ -130,7 +143,8 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
     """Print the report as a table."""
     console = Console()
     table = Table(title="Compile time, one-thread CPU, medians of one run")
-    for title in ("workload", "ours, ms", f"jax {jax.__version__}, ms", "ratio", "target"):
+    titles = ("ours, ms", f"jax {jax.__version__}, ms", "ratio", "target", "AOTAutograd, ms")
+    for title in ("workload", *titles):
         table.add_column(title, justify="left" if title == "workload" else "right")
     for row in rows:
         table.add_row(
@@ -139,6 +153,7 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
             f"{1e3 * row['jax_s']:.2f}",
             f"{row['ratio']:.3f}",
             f"{CHAIN_TARGET if row['workload'].startswith('W4') else TARGET}",
+            f"{1e3 * row['aot_s']:.2f}" if row["aot_s"] is not None else "",
         )
     console.print(table)
     for row in rows:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from functorch.compile import aot_function, nop
 from torch.nn import functional as nn
 from workloads import Workload
 
@@ -45,7 +47,8 @@ def _gpt(p: Mapping[str, Any], tokens: Any, targets: Any, heads: int = 8) -> Any
     return nn.cross_entropy(scores.flatten(0, 1), targets.flatten().long())
 
 
-_LOSSES = {"W1": _mlp, "W2": _cnn, "W3": _gpt}
+LOSSES: Mapping[str, Any] = {"W1": _mlp, "W2": _cnn, "W3": _gpt}
+"""The loss of each workload that is written here."""
 
 
 def step_of(workload: Workload, rate: float) -> Callable[[], Any]:
@@ -63,7 +66,7 @@ def step_of(workload: Workload, rate: float) -> Callable[[], Any]:
         if workload.optimizer == "adamw"
         else torch.optim.SGD(parameters, lr=rate, momentum=0.9)
     )
-    loss_of: Any = _LOSSES[workload.name]
+    loss_of: Any = LOSSES[workload.name]
 
     def step() -> Any:
         optimizer.zero_grad()
@@ -73,3 +76,24 @@ def step_of(workload: Workload, rate: float) -> Callable[[], Any]:
         return loss.detach()
 
     return step
+
+
+def aot_seconds(workload: Workload) -> float:
+    """Return the CPU time of AOTAutograd: joint graph and default partition, no code generated."""
+    names: list[str] = []
+    tensors: list[Any] = []
+    for name, array in workload.arrays().items():
+        is_learned = any(name == p or name.startswith(f"{p}.") for p in workload.parameters)
+        names.append(name)
+        tensors.append(torch.from_numpy(array).requires_grad_(is_learned))
+    loss_of: Any = LOSSES[workload.name]
+
+    def flat(*values: Any) -> Any:
+        nested = unflatten(dict(zip(names, values, strict=True)))
+        learned = {name: nested.pop(name) for name in workload.parameters}
+        return loss_of(learned, **nested)
+
+    compiled = aot_function(flat, fw_compiler=nop, bw_compiler=nop)
+    start = time.process_time()
+    compiled(*tensors)
+    return time.process_time() - start
