@@ -13,6 +13,7 @@ from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.storage import Storage
 from tinychain_compile import SGD, AdamW, TensorType
+from tinychain_compile.operators import Axpy
 
 LARGE = (40, 30)
 rng = np.random.default_rng(0)
@@ -24,17 +25,15 @@ def function_of(loss, **arrays):
 
 
 def run_both(lowered, arrays, runs=3):
-    """Run a program with and without storage, again and again, and compare bit for bit."""
+    """Run a program with and without storage, on one input after another; compare bit for bit."""
     plain = NumpyProgram(lowered, "plain")
     reusing = NumpyProgram(lowered, "reusing", reuses=True)
-    values = dict(zip(plain.input_ids, arrays, strict=True))
-    held = []
-    for _ in range(runs):
-        expected, found = plain.run(values, {}), reusing.run(values, {})
-        for value_id, array in expected.items():
-            np.testing.assert_array_equal(found[value_id], array)
-        held.append(found)
-    for found in held:  # what earlier runs returned is what it was
+    pairs = []
+    for count in range(runs):
+        scaled = [np.asarray(a * (1.0 + 0.25 * count), a.dtype) for a in arrays]
+        values = dict(zip(plain.input_ids, scaled, strict=True))
+        pairs.append((plain.run(values, {}), reusing.run(values, {})))
+    for expected, found in pairs:  # looked at when all have run: nothing may have been overwritten
         for value_id, array in expected.items():
             np.testing.assert_array_equal(found[value_id], array)
     return reusing
@@ -56,13 +55,30 @@ def test_a_view_keeps_what_it_views():
         y = x * 2.0
         view = y.reshape(30, 40)
         z = y + 1.0  # the last to read y by name, and yet the view is read later
-        return np.sum(z) + np.sum(view * 3.0), view[:, 1:], np.tanh(z)
+        return np.sum(view * np.sum(z)), np.exp(x)[:, 1:], np.tanh(z)
 
     def as_mapping(x):
         total, part, other = viewed(x)
         return {"total": total, "part": part, "other": other}
 
     run_both(function_of(as_mapping, x=np.ones(LARGE)), [rng.normal(size=LARGE)])
+
+
+def test_a_view_that_is_returned_is_of_a_new_array():
+    def parts(x):
+        y = np.tanh(x * 2.0)
+        return {"total": np.sum(y), "part": y[:, 1:], "moved": y.T}
+
+    run_both(function_of(parts, x=np.ones(LARGE)), [rng.normal(size=LARGE)])
+
+
+def test_an_operand_that_is_read_twice_is_not_overwritten_between():
+    def twice(x, alpha):
+        y = x * 3.0
+        return (y.scalar(alpha).emit(Axpy(), y, y) * 2.0).sum()
+
+    arrays = {"x": np.ones(LARGE), "alpha": np.ones(())}
+    run_both(function_of(twice, **arrays), [rng.normal(size=LARGE), np.asarray(0.5)])
 
 
 def test_a_product_is_not_written_into_its_operands():

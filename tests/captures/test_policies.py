@@ -194,6 +194,38 @@ def test_no_other_set_of_values_is_smaller(seed, recompute_products):
     assert (cut.bytes, cut.work) == min(best)
 
 
+def test_of_equally_many_bytes_the_least_work_is_chosen():
+    def loss(x, w):
+        return np.sum(np.exp(np.tanh(x @ w)))
+
+    inputs = {"x": TensorType("f32", (5, 4)), "w": TensorType("f32", (4, 3))}
+    step = step_of(loss, inputs, ["w"], MinimumCut())
+    assert [row.operator for row in step.capture_ledger.rows] == ["exp"] or [
+        row.operator for row in step.capture_ledger.rows
+    ] == ["tanh"]
+    again_made = [
+        op.operator.name
+        for op in step.lowered_derivative_program.graph.operations
+        if op.operator.name in ("tanh", "exp")
+    ]
+    assert again_made == ["exp"]
+
+
+def test_an_output_that_is_there_anyway_is_read_and_not_made_again():
+    def loss(x, w):
+        hidden = np.tanh(x @ w)
+        return np.sum(hidden**2), {"hidden": hidden}
+
+    inputs = {"x": TensorType("f32", (5, 4)), "w": TensorType("f32", (4, 3))}
+    step = step_of(loss, inputs, ["w"], RecomputeAll())
+    names = {op.operator.name for op in step.lowered_derivative_program.graph.operations}
+    assert "tanh" not in names
+    assert (
+        step.auxiliary_value_ids["hidden"]
+        in step.lowered_derivative_program.graph.input_ids.values()
+    )
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_budgets_hold_and_a_larger_one_is_never_worse(seed):
     operations, wanted, free = random_problem(seed)

@@ -218,3 +218,43 @@ def test_long_literals_differ_by_content():
     assert Constant(first) == Constant(first.copy())
     assert Constant(first) != Constant(second)
     assert hash(Constant(first)) == hash(Constant(first.copy()))
+
+
+def test_an_operation_keeps_its_id_with_other_operands_and_infers_another_type():
+    builder = GraphBuilder(fresh_ids())
+    x, y = (builder.input(TensorType("f64", shape)) for shape in ((2, 3), (2, 3)))
+    wide = builder.input(TensorType("f32", (4,)))
+    operation = builder.emit(Exp(), x).producer
+    alike = operation.with_inputs((y,))
+    assert (alike.inputs, alike.output.id) == ((y,), operation.output.id)
+    assert alike.output.type is operation.output.type
+    assert alike.output.producer is alike
+    assert operation.with_inputs((wide,)).output.type == wide.type
+
+
+def test_no_collection_begins_in_a_compilation_and_what_was_off_stays_off():
+    seen = []
+
+    def loss(w):
+        seen.append(gc.isenabled())
+        return (w * w).sum()
+
+    def compile_it():
+        compile_training_step(
+            loss,
+            inputs={"w": TensorType("f64", (3,))},
+            parameters=["w"],
+            optimizer=SGD(),
+            handlers=RecordingRegistry(),
+        )
+
+    assert gc.isenabled()
+    compile_it()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        compile_it()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert seen == [False, False]

@@ -129,6 +129,21 @@ def test_casts(between, end, left):
     assert found == left
 
 
+def test_a_cast_that_loses_digits_is_left():
+    x = np.array([1.0 + 1e-12, -1e300])
+    with np.errstate(over="ignore"):
+        assert operators_of(lambda x: x.astype(np.float32).astype(np.float64), x) == ["cast"] * 2
+
+
+def test_a_transpose_of_stacks_is_no_flag_of_a_product():
+    stacks = np.arange(36.0).reshape(1, 2, 3, 6)[..., :3]
+
+    def product(x):
+        return x.transpose(1, 0, 3, 2).emit(o.MatMul(), x.reshape(2, 1, 3, 3))
+
+    assert "transpose" in operators_of(product, stacks)
+
+
 @pytest.mark.parametrize(
     ("function", "left"),
     [
@@ -210,6 +225,12 @@ def test_movement_that_others_read_stays_where_it_is():
         return xp.exp(moved), moved, moved.sum()
 
     assert operators_of(twice, MATRIX) == ["reshape", "exp", "reduce_sum"]
+
+    def returned(x):
+        moved = x.reshape(6)
+        return xp.exp(moved), moved
+
+    assert operators_of(returned, MATRIX) == ["reshape", "exp"]
 
 
 @pytest.mark.parametrize(

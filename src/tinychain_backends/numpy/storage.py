@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +27,7 @@ class Storage:
 
     Args:
         lowered: The program's operations, in order.
-        outputs: The ids that the program returns, whose arrays are never used again.
+        outputs: The ids that the program returns; their arrays, also under views, are new each time.
 
     Attributes:
         arrays: Made once.
@@ -40,14 +39,15 @@ class Storage:
         self.place: dict[str, int] = {}
         self._free: dict[TensorType, list[int]] = {}
         roots = _roots(lowered)
-        last_reads = _last_reads(lowered, roots, outputs)
+        last_reads = _last_reads(lowered, roots)
+        returned = {roots.get(value_id, value_id) for value_id in outputs}
         held: dict[str, int] = {}
-        ending: dict[float, list[str]] = {}
+        ending: dict[int, list[str]] = {}
         for root, end in last_reads.items():
             ending.setdefault(end, []).append(root)
         for step, row in enumerate(lowered):
             output = row.output_value_id
-            if roots[output] == output and output not in outputs and _can_be_given(row):
+            if roots[output] == output and output not in returned and _can_be_given(row):
                 place = self._taken_over(row, step, last_reads, held)
                 if place is None:
                     place = self._new(row)
@@ -65,7 +65,7 @@ class Storage:
         self,
         row: LoweredOperation,
         step: int,
-        last_reads: Mapping[str, float],
+        last_reads: Mapping[str, int],
         held: dict[str, int],
     ) -> int | None:
         """Return the array of an operand that this operation is the last to read, if it may."""
@@ -125,15 +125,12 @@ def _is_view(operator: Operator) -> bool:
     return operator.is_movement or isinstance(operator, Slice)
 
 
-def _last_reads(
-    lowered: Sequence[LoweredOperation], roots: Mapping[str, str], outputs: Collection[str]
-) -> dict[str, float]:
-    """Return the last step that reads an array, through any view; never, for what is returned."""
-    last: dict[str, float] = {}
+def _last_reads(lowered: Sequence[LoweredOperation], roots: Mapping[str, str]) -> dict[str, int]:
+    """Return the last step that reads an array, through any view."""
+    last: dict[str, int] = {}
     for step, row in enumerate(lowered):
         for value in row.sources[0].inputs:
             last[roots.get(value.id, value.id)] = step
-    last.update({roots.get(value_id, value_id): inf for value_id in outputs})
     return last
 
 
