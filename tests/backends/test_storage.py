@@ -64,6 +64,25 @@ def test_a_view_keeps_what_it_views():
     run_both(function_of(as_mapping, x=np.ones(LARGE)), [rng.normal(size=LARGE)])
 
 
+def test_storage_is_kept_for_as_long_as_a_view_is_read():
+    """Asked of the plan itself: where an operation stands is the schedule's choice."""
+
+    def viewed(x):
+        y = np.tanh(x)
+        view = y.reshape(30, 40)
+        z = np.exp(y)
+        return np.sum(z) + np.sum(view)
+
+    lowered = function_of(viewed, x=np.ones(LARGE))
+    rows = {row.sources[0].operator.name: row for row in lowered.operations}
+    order = ["tanh", "reshape", "exp", "reduce_sum"]
+    in_order = [rows[name] for name in order if name != "reduce_sum"]
+    in_order += [row for row in lowered.operations if row not in in_order]
+    storage = Storage(in_order, lowered.selected_outputs)
+    first, second = (storage.place[rows[name].output_value_id] for name in ("tanh", "exp"))
+    assert first != second  # exp reads tanh last by name, and the view is summed after it
+
+
 def test_a_view_that_is_returned_is_of_a_new_array():
     def parts(x):
         y = np.tanh(x * 2.0)

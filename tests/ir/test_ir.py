@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinychain_compile import Graph, TensorType, fingerprint, print_graph, resolve_shape, verify
+from tinychain_compile import (
+    SGD,
+    Graph,
+    TensorType,
+    compile_training_step,
+    fingerprint,
+    print_graph,
+    resolve_shape,
+    verify,
+)
 from tinychain_compile.dependencies import StructuralClassifier
 from tinychain_compile.errors import (
     AmbiguousProducerError,
@@ -24,6 +35,7 @@ from tinychain_compile.ir.dimensions import Symbolic, exact_quotient, size_of, s
 from tinychain_compile.ir.dtypes import DTYPES, as_dtype, dtype_name
 from tinychain_compile.ir.graph import NamedValue, Operation, Value, fresh_ids
 from tinychain_compile.operators import Add, Constant, Exp, Mul, Neg, ReduceSum, Sub
+from tinychain_compile.testing import RecordingRegistry
 
 N, M = Symbolic.symbol("n"), Symbolic.symbol("m")
 sizes = st.integers(0, 5)

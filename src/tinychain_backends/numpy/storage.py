@@ -27,7 +27,7 @@ class Storage:
 
     Args:
         lowered: The program's operations, in order.
-        outputs: The ids that the program returns; their arrays, also under views, are new each time.
+        outputs: The ids that the program returns; they are new arrays each time, or views of such.
 
     Attributes:
         arrays: Made once.
