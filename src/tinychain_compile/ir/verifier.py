@@ -47,15 +47,17 @@ def _second_producer(graph: Graph) -> AmbiguousProducerError:
             expected="an id of its own for each",
             got=", ".join(f"{value.id} for {name!r}" for name, value in graph.inputs),
         )
+    again: list[Operation] = []
     for operation in graph.operations:
         if operation.output.id in ids:
-            break
+            again.append(operation)
         ids.add(operation.output.id)
+    second = again[0]
     return AmbiguousProducerError(
-        f"{graph.name}: {operation.output.id}",
+        f"{graph.name}: {second.output.id}",
         expected="one producer",
-        got=f"a second one, {operation!r}",
-        location=operation.origin,
+        got=f"a second one, {second!r}",
+        location=second.origin,
     )
 
 
