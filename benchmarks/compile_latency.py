@@ -17,8 +17,6 @@ import time
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import optax
 from rich.console import Console
 from rich.table import Table
 from workloads import Workload, chain, cnn, gpt, many, mlp
@@ -28,7 +26,6 @@ from tinychain_compile import (
     CompiledTrainingStep,
     OperationContext,
     OperationHandlerRegistry,
-    flatten,
 )
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.operators import OPERATORS
@@ -67,19 +64,9 @@ def compile_ours(container: Any, workload: Workload) -> CompiledTrainingStep:
 
 def compile_jax(workload: Workload) -> Any:
     """Trace and lower the same step, without generating code; return it and its CPU seconds."""
-    spec: Any = jax.ShapeDtypeStruct
-    leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(workload.inputs).items()}
-    parameters, batch = workload.structured(leaves)
-
-    def step(parameters: Any, state: Any, batch: Any, rate: Any) -> Any:
-        loss, gradients = jax.value_and_grad(workload.jax_loss)(parameters, **batch)
-        updates, state = workload.jax_optimizer(rate).update(gradients, state, parameters)
-        return loss, optax.apply_updates(parameters, updates), state
-
-    state = jax.eval_shape(workload.jax_optimizer(0.1).init, parameters)
-    rate = spec((), jnp.float32)
+    step, arguments = workload.jax_step()
     begin = time.process_time()
-    lowered = jax.jit(step).trace(parameters, state, batch, rate).lower()
+    lowered = jax.jit(step).trace(*arguments).lower()
     return lowered, time.process_time() - begin
 
 

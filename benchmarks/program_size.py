@@ -14,13 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import optax
 from rich.console import Console
 from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
-from tinychain_compile import CompileOptions, compile_training_step, flatten
+from tinychain_compile import CompileOptions, compile_training_step
 from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast
 from tinychain_compile.testing import RecordingRegistry
 
@@ -49,17 +47,8 @@ def measure(workload: Workload) -> dict[str, Any]:
 
 def sizes_in_jax(workload: Workload) -> tuple[int, int]:
     """Return the equations of the same step in JAX, inner calls opened, and its StableHLO."""
-    spec: Any = jax.ShapeDtypeStruct
-    leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(workload.inputs).items()}
-    parameters, batch = workload.structured(leaves)
-
-    def step(parameters: Any, state: Any, batch: Any, rate: Any) -> Any:
-        loss, gradients = jax.value_and_grad(workload.jax_loss)(parameters, **batch)
-        updates, state = workload.jax_optimizer(rate).update(gradients, state, parameters)
-        return loss, optax.apply_updates(parameters, updates), state
-
-    state = jax.eval_shape(workload.jax_optimizer(0.1).init, parameters)
-    traced: Any = jax.jit(step).trace(parameters, state, batch, spec((), jnp.float32))
+    step, arguments = workload.jax_step()
+    traced: Any = jax.jit(step).trace(*arguments)
     return _equations(traced.jaxpr.jaxpr), traced.lower().as_text().count(" = stablehlo.")
 
 

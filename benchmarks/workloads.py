@@ -76,6 +76,24 @@ class Workload:
             return optax.adamw(rate, weight_decay=0.01)
         return optax.sgd(rate, momentum=0.9)
 
+    def jax_step(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return the whole step as JAX writes it, and the types of its arguments."""
+        import jax
+        import jax.numpy as jnp
+        import optax
+
+        spec: Any = jax.ShapeDtypeStruct
+        leaves = {n: spec(t.shape, t.dtype) for n, t in flatten(self.inputs).items()}
+        parameters, batch = self.structured(leaves)
+
+        def step(parameters: Any, state: Any, batch: Any, rate: Any) -> Any:
+            loss, gradients = jax.value_and_grad(self.jax_loss)(parameters, **batch)
+            updates, state = self.jax_optimizer(rate).update(gradients, state, parameters)
+            return loss, optax.apply_updates(parameters, updates), state
+
+        state = jax.eval_shape(self.jax_optimizer(0.1).init, parameters)
+        return step, (parameters, state, batch, spec((), jnp.float32))
+
     def structured(self, arrays: Mapping[str, Array]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return arrays by flat name as the two structures that the JAX loss takes."""
         nested = unflatten(arrays)
