@@ -18,6 +18,7 @@ from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, V
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Derived
 from tinychain_compile.ir.traversal import reachable
+from tinychain_compile.movement import movement_chain
 from tinychain_compile.operators import (
     Annihilate,
     BroadcastTo,
@@ -26,6 +27,7 @@ from tinychain_compile.operators import (
     DimensionSize,
     Div,
     Mul,
+    Named,
     Neg,
     Reshape,
     StopGradient,
@@ -101,6 +103,7 @@ class ReverseModeEngine:
     ) -> Mapping[Value, Tensor]:
         """Return the cotangent of each value on a path from a parameter to the loss."""
         active = _depending_on(forward, parameters)
+        reader = _Reader(builder, forward)
         multiples = _MultiplesOfSeed(builder, seed)
         cotangents: dict[Value, Tensor] = {loss: Tensor(builder, seed)}
         missing: list[Operation] = []
@@ -116,10 +119,9 @@ class ReverseModeEngine:
                 if kind not in self._without_derivative:
                     missing.append(operation)
                 continue
+            y, *operands = [reader.read(value) for value in (output, *inputs)]
             builder.origin = Derived("derivative", operator.name, operation.origin)
-            results = rule(
-                operator, g, Tensor(builder, output), *[Tensor(builder, value) for value in inputs]
-            )
+            results = rule(operator, g, y, *operands)
             if len(results) != len(inputs):
                 raise _wrong_results(operation, results)
             guard = guards.get(kind)
@@ -184,6 +186,37 @@ class ReverseModeEngine:
         """
         has_none = type(operation.operator) in self._without_derivative
         return has_none or not operation.output.type.is_floating
+
+
+class _Reader:
+    """Reads values of the forward run; what is only moved, or a literal, is made again here."""
+
+    def __init__(self, builder: GraphBuilder, forward: Graph) -> None:
+        self._builder = builder
+        self._free = {value for _, value in (*forward.inputs, *forward.outputs)}
+        self._read: dict[Value, Tensor] = {}
+
+    def read(self, value: Value) -> Tensor:
+        """Return a value as a tensor of the derivative."""
+        found = self._read.get(value)
+        if found is None:
+            builder = self._builder
+            for operation in reversed(movement_chain(value, self._free)):
+                if operation.output not in self._read:
+                    self._again(operation)
+            found = self._read.get(value)
+            if found is None:
+                found = self._read[value] = Tensor(builder, value)
+        return found
+
+    def _again(self, operation: Operation) -> None:
+        inputs = [self.read(value).value for value in operation.inputs]
+        if isinstance(operation.operator, (Named, StopGradient)):
+            made = inputs[0]
+        else:
+            self._builder.origin = operation.origin
+            made = self._builder.emit(operation.operator, *inputs)
+        self._read[operation.output] = Tensor(self._builder, made)
 
 
 class _MultiplesOfSeed:

@@ -17,7 +17,8 @@ from tinychain_compile.captures.minimum_cut import Problem
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.graph import IdSource, NamedValue, Operation, Value
 from tinychain_compile.ir.traversal import reachable
-from tinychain_compile.operators import Named, Slice, StopGradient
+from tinychain_compile.movement import movement_chain
+from tinychain_compile.operators import Named, StopGradient
 
 
 class PolicyPlanner:
@@ -76,20 +77,12 @@ def _kept(
 
 
 def _resting_place(value: Value, free: set[Value]) -> Value | None:
-    """Return what a value is only moved from: itself, where it is computed; ``None`` of a literal.
-
-    A slice is a part of what it was cut from, and smaller to keep.
-    """
-    part: Value | None = None
-    while value not in free and (operation := value.producer) is not None:
-        if isinstance(operation.operator, Slice):
-            part = value if part is None else part
-        elif not operation.operator.is_movement:
-            break
-        (value,) = operation.inputs
-    if value.producer is not None and value.producer.operator.is_literal:
-        return None
-    return value if part is None else part
+    """Return what a value is only moved from, itself if it is computed; ``None`` of a literal."""
+    chain = movement_chain(value, free)
+    if not chain:
+        return value
+    last = chain[-1]
+    return last.inputs[0] if last.inputs else None
 
 
 def _named(policy: KeepNamed, operations: Sequence[Operation], free: set[Value]) -> set[Value]:
