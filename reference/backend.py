@@ -98,11 +98,24 @@ def reference_registry() -> OperationHandlerRegistry:
     return registry
 
 
+class ReferenceAdapter:
+    """Runs a lowered program for the conformance kit: there is nothing to load."""
+
+    def load(self, program: LoweredProgram) -> LoweredProgram:
+        """Return the program itself."""
+        return program
+
+    def run(self, loaded: LoweredProgram, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Return what the program computes, by id."""
+        return run(loaded, values)
+
+
 class ReferenceContainer(TrainingStepContainer):
     """Compiles for the reference backend; a fresh registry for each program."""
 
     handler_registry: providers.Provider[HandlerRegistry] = providers.Factory(reference_registry)
     fusion_hook: providers.Provider[FusionHook] = providers.Object(NO_FUSION)
+    conformance_adapter: providers.Provider[ReferenceAdapter] = providers.Factory(ReferenceAdapter)
 
 
 def run(program: LoweredProgram, values: Mapping[str, Array]) -> dict[str, Array]:

@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from tinychain_compile.errors import CompilationError as CompilationError
     from tinychain_compile.errors import HandlerContractError as HandlerContractError
     from tinychain_compile.errors import PrecisionWarning as PrecisionWarning
+    from tinychain_compile.ir.dimensions import Dimension as Dimension
+    from tinychain_compile.ir.dimensions import Shape as Shape
     from tinychain_compile.ir.dimensions import resolve_shape as resolve_shape
     from tinychain_compile.ir.dimensions import symbol_sources as symbol_sources
     from tinychain_compile.ir.dimensions import symbols_in as symbols_in
     from tinychain_compile.ir.graph import Graph as Graph
     from tinychain_compile.ir.graph import Operation as Operation
     from tinychain_compile.ir.graph import Value as Value
+    from tinychain_compile.ir.origin import source_line as source_line
     from tinychain_compile.ir.printer import fingerprint as fingerprint
     from tinychain_compile.ir.printer import print_graph as print_graph
     from tinychain_compile.ir.types import TensorType as TensorType
@@ -216,6 +219,9 @@ _MODULE_BY_NAME = {
     "lower_derivative_program": "api",
     "lower_graph": "api",
     "print_graph": "ir.printer",
+    "Dimension": "ir.dimensions",
+    "Shape": "ir.dimensions",
+    "source_line": "ir.origin",
     "resolve_shape": "ir.dimensions",
     "symbol_sources": "ir.dimensions",
     "symbols_in": "ir.dimensions",

@@ -11,7 +11,8 @@ import safetensors
 import safetensors.numpy
 
 from tests.support.losses import NETWORK_TYPES, arrays_for, network
-from tinychain_backends.numpy import NumpyContainer, NumpySession, checkpoints
+from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_backends.sessions import checkpoints
 from tinychain_compile import FROZEN, SGD, Adam, AdamW, CompileOptions, MixedPrecision, NAdam
 from tinychain_compile.errors import BindingError
 from tinychain_compile.schedules import DynamicLossScale, cosine

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.workloads import cnn, gpt, mlp
-from tests.conformance.case import SPECIAL
+from tinychain_conformance.case import SPECIAL
 from tinychain_backends.numpy import NumpyContainer, NumpySession, fusing
 from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.calls import call_for

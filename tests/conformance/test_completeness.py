@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import cases
+from tinychain_conformance import cases
 from tinychain_backends.numpy.calls import CALLS
 from tinychain_compile import operators
 from tinychain_compile.decompositions import DECOMPOSITIONS, UNDECOMPOSED
@@ -54,7 +54,7 @@ def test_an_operator_is_in_the_basis_or_has_a_decomposition_or_a_reason_why_not(
 def test_an_operator_has_a_conformance_case_in_the_file_of_its_family(operator):
     module = getattr(cases, family(operator))
     assert any(type(case.operator) is operator for case in module.CASES), (
-        f"open tests/conformance/cases/{family(operator)}.py"
+        f"open tinychain_conformance/cases/{family(operator)}.py"
     )
 
 

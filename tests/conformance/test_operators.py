@@ -8,8 +8,8 @@ import pytest
 
 from reference.backend import FUNCTIONS as REFERENCE_FUNCTIONS
 from reference.backend import reference_registry
-from tests.conformance.case import Case
-from tests.conformance.cases import CASES
+from tinychain_conformance.case import Case
+from tinychain_conformance.cases import CASES
 from tests.support.derivatives import check_two_orders
 from tinychain_backends.numpy import NumpyEvaluator
 from tinychain_compile import Graph, TensorType, verify

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reference import ReferenceContainer, ReferenceTrainer
-from tests.conformance.cases import CASES
+from tinychain_conformance.cases import CASES
 from tests.support.derivatives import traced
 from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import SGD, CompileOptions

@@ -10,7 +10,7 @@ from dependency_injector import providers
 
 from reference import ReferenceContainer
 from reference.backend import reference_registry
-from tests.conformance.cases import CASES
+from tinychain_conformance.cases import CASES
 from tests.conformance.test_operators import arrays_of, graph_of
 from tinychain_backends.numpy import NumpyContainer, NumpyEvaluator, NumpySession
 from tinychain_backends.numpy.handlers import lower_call

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.conformance.case import Case
-from tests.conformance.cases import CASES
+from tinychain_conformance.case import Case
+from tinychain_conformance.cases import CASES
 from tests.oracle.jax_operators import JAX_OPERATORS, WITHOUT_COUNTERPART
 from tests.support.derivatives import traced, with_gradients
 from tinychain_backends.numpy import NumpyEvaluator

@@ -7,7 +7,7 @@ from tinychain_backends.numpy.container import NumpyContainer
 from tinychain_backends.numpy.evaluator import NumpyEvaluator
 from tinychain_backends.numpy.function import NumpyFunction
 from tinychain_backends.numpy.session import NumpySession
-from tinychain_backends.numpy.state import TrainingState
+from tinychain_backends.sessions.state import TrainingState
 
 __all__ = [
     "NumpyContainer",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.numpy.binding import Binding
 from tinychain_backends.numpy.calls import Array, call_for
 from tinychain_backends.numpy.symbols import resolve_keywords
+from tinychain_backends.sessions.binding import Binding
 from tinychain_compile import Graph, Value
 from tinychain_compile.operators import Named, StopGradient
 

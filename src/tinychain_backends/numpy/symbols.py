@@ -1,34 +1,11 @@
-"""Symbolic sizes: what each symbol is once arrays are bound, and shapes in numbers."""
+"""Symbolic sizes among the keywords of a call: which there are, and the same in numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tinychain_compile import BindingError, resolve_shape, symbols_in
-
-
-def read_sizes(
-    sources: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]
-) -> dict[str, int]:
-    """Return the number each symbol is, read off the arrays that carry it.
-
-    Raises:
-        BindingError: An array has too few axes.
-    """
-    sizes: dict[str, int] = {}
-    for symbol, (name, axis) in sources.items():
-        shape = arrays[name].shape
-        if axis >= len(shape):
-            raise BindingError(
-                f"input {name!r}",
-                expected=f"an axis {axis}, of size {symbol}",
-                got=f"{arrays[name].dtype}{list(shape)}",
-            )
-        sizes[symbol] = shape[axis]
-    return sizes
+from tinychain_compile import resolve_shape, symbols_in
 
 
 def resolve_keywords(keywords: Mapping[str, Any], sizes: Mapping[str, int]) -> Mapping[str, Any]:

@@ -1,0 +1,1 @@
+"""Compiles training steps to ONNX, and runs them on ONNX Runtime (extra ``onnx``)."""

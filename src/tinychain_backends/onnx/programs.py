@@ -1,0 +1,120 @@
+"""Runs lowered programs on ONNX Runtime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinychain_backends.onnx.installed import onnxruntime
+from tinychain_backends.onnx.models import ModelBuilder
+from tinychain_backends.sessions.binding import Array
+from tinychain_compile import LoweredProgram, TensorType, symbol_sources, symbols_in
+from tinychain_compile.errors import BackendError
+
+
+def runtime_session(model: Any, threads: int | None = None) -> Any:
+    """Return the runtime's session of a model, on the CPU.
+
+    Args:
+        model: Checked.
+        threads: How many threads an operation may use; ``None`` for the runtime's own choice.
+
+    Raises:
+        BackendError: The runtime rejects the model: its message, with the operation and its line.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    content = model.SerializeToString()
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise BackendError(
+            f"model {model.graph.name!r}",
+            expected="one that the runtime takes",
+            got=str(error),
+            location=_place_in(model, str(error)),
+            hint="Lower this operation without its handler: override why_not, or use another type.",
+        ) from error
+
+
+def _place_in(model: Any, message: str) -> str | None:
+    """Return the operation, and its line of the loss, that a runtime's message names."""
+    for node in model.graph.node:
+        if re.search(rf"\b{re.escape(node.name)}(?![\w./])", message):
+            return f"{node.name}: {node.doc_string}" if node.doc_string else str(node.name)
+    return None
+
+
+class OnnxProgram:
+    """A lowered program as a model and a session of the runtime.
+
+    Args:
+        lowered: A program whose target values are nodes.
+        name: What the graph is called.
+        names: Names to show for ids, such as those of declared inputs.
+        sources: Inputs that carry symbols that none of the program's own inputs does: by symbol,
+            the input's id, name, type, and the axis.
+        threads: How many threads an operation may use.
+
+    Attributes:
+        model: The model.
+    """
+
+    def __init__(
+        self,
+        lowered: LoweredProgram,
+        name: str,
+        *,
+        names: Mapping[str, str] | None = None,
+        sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.model, self._input_ids, self._output_ids = model_of(lowered, name, names, sources)
+        self._session = runtime_session(self.model, threads)
+        self._names = [output.name for output in self.model.graph.output]
+
+    def run(
+        self,
+        values: Mapping[str, Array],
+        sizes: Mapping[str, int],  # noqa: ARG002 (the model reads them off its inputs)
+    ) -> dict[str, Array]:
+        """Return the outputs by id, in new arrays."""
+        feeds = {name: np.asarray(values[i]) for name, i in self._input_ids.items()}
+        results = self._session.run(self._names, feeds)
+        return dict(zip(self._output_ids, map(np.asarray, results), strict=True))
+
+
+def model_of(
+    lowered: LoweredProgram,
+    name: str,
+    names: Mapping[str, str] | None = None,
+    sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None,
+) -> tuple[Any, dict[str, str], list[str]]:
+    """Return the model of one program, the id of each input by name, and the ids of the outputs."""
+    shown = names or {}
+    builder = ModelBuilder(name, sources)
+    types = {row.value_id: _type(row) for row in lowered.dependencies.required_inputs}
+    for value_id, type in types.items():
+        builder.input(value_id, shown.get(value_id, value_id), type)
+    builder.program(lowered)
+    made = {op.output_value_id: op.sources[-1].output.type for op in lowered.operations}
+    outputs = list(dict.fromkeys(lowered.selected_outputs))
+    for value_id in outputs:
+        type = types[value_id] if value_id in types else made[value_id]
+        builder.output(value_id, f"{shown.get(value_id, value_id)}.out", type)
+    return builder.build(), builder.input_ids, outputs
+
+
+def _type(row: Any) -> TensorType:
+    return TensorType(row.dtype, row.shape)
+
+
+def symbols_needed(types: Mapping[str, TensorType]) -> set[str]:
+    """Return the symbols in types that none of them carries by itself."""
+    shapes = {name: type.shape for name, type in types.items()}
+    return {*symbols_in(shapes.values())} - {*symbol_sources(shapes)}

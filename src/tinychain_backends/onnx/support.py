@@ -1,0 +1,89 @@
+"""Which operations the runtime takes: by type, as measured on it, and by what ONNX can say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from tinychain_backends.onnx.emitters.products import rests
+from tinychain_compile import Operation, TensorType
+from tinychain_compile import operators as o
+from tinychain_compile.operators import Operator
+
+TABLE = "measured.json"
+"""The table, beside this file. Written by the command that stands in it."""
+
+
+def signature(types: Sequence[TensorType], result: TensorType) -> str:
+    """Return the dtypes of an operation, such as ``f32,i64->f32``; equal operands once."""
+    names = dict.fromkeys(str(type).partition("[")[0] for type in types)
+    return f"{','.join(names)}->{str(result).partition('[')[0]}"
+
+
+@cache
+def measured() -> Mapping[str, frozenset[str]]:
+    """Return the signatures that the runtime computes rightly, by operator name."""
+    table: dict[str, Any] = json.loads(files(__package__).joinpath(TABLE).read_text())
+    return {name: frozenset(signatures) for name, signatures in table["operators"].items()}
+
+
+def why_not(operation: Operation) -> bool | str:
+    """Return ``True`` for an operation that the runtime takes, else the reason why not."""
+    operator = operation.operator
+    reason = why_unwritable(operation)
+    if reason:
+        return reason
+    found = signature([value.type for value in operation.inputs], operation.output.type)
+    if found in measured().get(operator.name, ()):
+        return True
+    return f"the runtime was not measured to compute {operator.name} of {found}"
+
+
+def why_unwritable(operation: Operation) -> str:
+    """Return why no nodes say what an operation is, whatever its types; empty if some do."""
+    check = _LIMITS.get(type(operation.operator))
+    return check(operation) if check else ""
+
+
+def _pad(operation: Operation) -> str:
+    op: Any = operation.operator
+    return "ONNX pads around elements, not between them" if any(op.interior) else ""
+
+
+def _standardize(operation: Operation) -> str:
+    op: Any = operation.operator
+    rank = operation.output.type.rank
+    if op.axes and op.axes == tuple(range(op.axes[0], rank)):
+        return ""
+    return "ONNX normalizes over the last axes"
+
+
+def _convolution(operation: Operation) -> str:
+    op: Any = operation.operator
+    return "" if len(op.strides) <= 3 else "the runtime convolves up to three axes"
+
+
+def _conv_input_gradient(operation: Operation) -> str:
+    op: Any = operation.operator
+    g, kernel = (value.type for value in operation.inputs)
+    window: Any = kernel.shape[2:]
+    counts: Any = g.shape[2:]
+    rows = zip(rests(op, window, counts), op.strides, op.dilations, strict=True)
+    if any(rest >= max(stride, dilation) for rest, stride, dilation in rows):
+        return "ConvTranspose adds fewer places than a stride"
+    return _convolution(operation)
+
+
+_LIMITS: Mapping[type[Operator], Callable[[Operation], str]] = MappingProxyType(
+    {
+        o.Pad: _pad,
+        o.Standardize: _standardize,
+        o.Conv: _convolution,
+        o.ConvInputGradient: _conv_input_gradient,
+        o.ConvKernelGradient: _convolution,
+    }
+)

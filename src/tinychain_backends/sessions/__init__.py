@@ -1,0 +1,1 @@
+"""What every consumer that trains needs beside a runtime: arrays bound, state held and saved."""
