@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import zip_longest
 
 from tinychain_backends.onnx.emitters import BROADCASTING, EMITTERS
 from tinychain_backends.onnx.nodes import Emission, Repeated, Writer
-from tinychain_backends.onnx.support import why_not
+from tinychain_backends.onnx.support import Measured
 from tinychain_compile import (
     Dimension,
+    Operation,
     OperationContext,
     OperationHandlerRegistry,
     Shape,
@@ -69,9 +71,18 @@ def _together(shapes: list[Shape]) -> Shape:
     return tuple(sizes[::-1])
 
 
-def onnx_registry() -> OperationHandlerRegistry:
-    """Return a registry with a handler for every operator that ONNX expresses directly."""
+def registry_for(supports: Callable[[Operation], bool | str]) -> OperationHandlerRegistry:
+    """Return a registry with a handler for every operator that ONNX expresses directly.
+
+    Args:
+        supports: Says what the runtime takes.
+    """
     registry = OperationHandlerRegistry()
     for operator_type in EMITTERS:
-        registry.handler(operator_type, supports=why_not)(lower_to_nodes)
+        registry.handler(operator_type, supports=supports)(lower_to_nodes)
     return registry
+
+
+def onnx_registry() -> OperationHandlerRegistry:
+    """Return the registry for ONNX Runtime, by the table that was measured on it."""
+    return registry_for(Measured("tinychain_backends.onnx").why_not)

@@ -11,7 +11,7 @@ import numpy as np
 from tinychain_backends.onnx.installed import onnxruntime
 from tinychain_backends.onnx.models import ModelBuilder
 from tinychain_backends.sessions.binding import Array
-from tinychain_compile import LoweredProgram, TensorType, symbol_sources, symbols_in
+from tinychain_compile import LoweredProgram, TensorType
 from tinychain_compile.errors import BackendError
 
 
@@ -33,13 +33,18 @@ def runtime_session(model: Any, threads: int | None = None) -> Any:
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise BackendError(
-            f"model {model.graph.name!r}",
-            expected="one that the runtime takes",
-            got=str(error),
-            location=_place_in(model, str(error)),
-            hint="Lower this operation without its handler: override why_not, or use another type.",
-        ) from error
+        raise runtime_error(model, error) from error
+
+
+def runtime_error(model: Any, error: Exception) -> BackendError:
+    """Return what a runtime says of a model, with the operation and the line it comes from."""
+    message = str(error)
+    return BackendError(
+        f"model {model.graph.name!r}",
+        expected="one that the runtime takes and runs",
+        got=message,
+        location=_place_in(model, message),
+    )
 
 
 def _place_in(model: Any, message: str) -> str | None:
@@ -85,7 +90,10 @@ class OnnxProgram:
     ) -> dict[str, Array]:
         """Return the outputs by id, in new arrays."""
         feeds = {name: np.asarray(values[i]) for name, i in self._input_ids.items()}
-        results = self._session.run(self._names, feeds)
+        try:
+            results = self._session.run(self._names, feeds)
+        except Exception as error:
+            raise runtime_error(self.model, error) from error
         return dict(zip(self._output_ids, map(np.asarray, results), strict=True))
 
 
@@ -112,9 +120,3 @@ def model_of(
 
 def _type(row: Any) -> TensorType:
     return TensorType(row.dtype, row.shape)
-
-
-def symbols_needed(types: Mapping[str, TensorType]) -> set[str]:
-    """Return the symbols in types that none of them carries by itself."""
-    shapes = {name: type.shape for name, type in types.items()}
-    return {*symbols_in(shapes.values())} - {*symbol_sources(shapes)}

@@ -1,10 +1,9 @@
-"""Which operations the runtime takes: by type, as measured on it, and by what ONNX can say."""
+"""Which operations a runtime takes: by type, as measured on it, and by what ONNX can say."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +14,7 @@ from tinychain_compile import operators as o
 from tinychain_compile.operators import Operator
 
 TABLE = "measured.json"
-"""The table, beside this file. Written by the command that stands in it."""
+"""A table of types, in the package of the backend. Written by the command that stands in it."""
 
 
 def signature(types: Sequence[TensorType], result: TensorType) -> str:
@@ -24,23 +23,30 @@ def signature(types: Sequence[TensorType], result: TensorType) -> str:
     return f"{','.join(names)}->{str(result).partition('[')[0]}"
 
 
-@cache
-def measured() -> Mapping[str, frozenset[str]]:
-    """Return the signatures that the runtime computes rightly, by operator name."""
-    table: dict[str, Any] = json.loads(files(__package__).joinpath(TABLE).read_text())
-    return {name: frozenset(signatures) for name, signatures in table["operators"].items()}
+class Measured:
+    """What a runtime computes rightly, by the table in a package.
 
+    Args:
+        package: The package that holds the table.
+    """
 
-def why_not(operation: Operation) -> bool | str:
-    """Return ``True`` for an operation that the runtime takes, else the reason why not."""
-    operator = operation.operator
-    reason = why_unwritable(operation)
-    if reason:
-        return reason
-    found = signature([value.type for value in operation.inputs], operation.output.type)
-    if found in measured().get(operator.name, ()):
-        return True
-    return f"the runtime was not measured to compute {operator.name} of {found}"
+    def __init__(self, package: str) -> None:
+        table: dict[str, Any] = json.loads(files(package).joinpath(TABLE).read_text("utf-8"))
+        self.runtime: str = table["runtime"]
+        self._signatures: dict[str, frozenset[str]] = {
+            name: frozenset(signatures) for name, signatures in table["operators"].items()
+        }
+
+    def why_not(self, operation: Operation) -> bool | str:
+        """Return ``True`` for an operation that the runtime takes, else the reason why not."""
+        reason = why_unwritable(operation)
+        if reason:
+            return reason
+        found = signature([value.type for value in operation.inputs], operation.output.type)
+        name = operation.operator.name
+        if found in self._signatures.get(name, ()):
+            return True
+        return f"{self.runtime} was not measured to compute {name} of {found}"
 
 
 def why_unwritable(operation: Operation) -> str:
