@@ -1,9 +1,9 @@
-"""Time of a training step on NumPy beside ``jax.jit``, PyTorch eager and naive NumPy, in one run.
+"""Time of a training step on NumPy and ONNX Runtime beside ``jax.jit`` and PyTorch, in one run.
 
 One thread, CPU time, taking turns. What the machine sets to slow BLAS down is unset.
 
-    pip install -e ".[bench,fast]" torch
-    python benchmarks/step_time.py [--json]
+    pip install -e ".[bench,fast,onnx]" torch
+    python benchmarks/step_time.py [--onnx] [--fast] [--json]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 THREADS = {
@@ -35,19 +36,22 @@ import jax.numpy as jnp  # noqa: E402
 import optax  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
-from workloads import Workload, cnn, gpt, mlp  # noqa: E402
+from workloads import OPTIMIZERS, Workload, cnn, gpt, mlp  # noqa: E402
 
 from tinychain_backends.numpy import NumpyContainer, NumpySession  # noqa: E402
 from tinychain_compile import CompiledTrainingStep  # noqa: E402
+from tinychain_compile.container import TrainingStepContainer  # noqa: E402
 
 RATE = 0.001
 Step = Callable[[], Any]
 
 
-def compiled(workload: Workload) -> CompiledTrainingStep:
-    """Compile a workload for NumPy."""
+def compiled(
+    workload: Workload, container: type[TrainingStepContainer] = NumpyContainer
+) -> CompiledTrainingStep:
+    """Compile a workload for a backend."""
     return (
-        NumpyContainer()
+        container()
         .compiler()
         .compile_training_step(
             workload.loss,
@@ -64,6 +68,21 @@ def our_step(workload: Workload, fast: bool) -> Step:
     arrays = workload.arrays()
     names = [row.name for row in step.parameters]
     session = NumpySession(step, {name: arrays.pop(name) for name in names}, fast=fast)
+    if workload.is_frozen:
+        return lambda: session.step(arrays)["loss"]
+    return lambda: session.step(arrays, learning_rate=RATE)["loss"]
+
+
+def onnx_step(workload: Workload) -> Step:
+    """Return a step of ONNX Runtime, as one model."""
+    from tinychain_backends.onnx import OnnxContainer, OnnxSession
+
+    step = compiled(workload, OnnxContainer)
+    arrays = workload.arrays()
+    names = [row.name for row in step.parameters]
+    session = OnnxSession(step, {name: arrays.pop(name) for name in names}, threads=1)
+    if workload.is_frozen:
+        return lambda: session.step(arrays)["loss"]
     return lambda: session.step(arrays, learning_rate=RATE)["loss"]
 
 
@@ -98,7 +117,7 @@ def torch_step(workload: Workload) -> Step | None:
     return made
 
 
-def measure(workload: Workload, repeats: int, fast: bool) -> dict[str, Any]:
+def measure(workload: Workload, repeats: int, fast: bool, onnx: bool) -> dict[str, Any]:
     """Return the median CPU time of a step for each, in seconds, taking turns."""
     steps: dict[str, Step | None] = {
         "jax.jit": jax_step(workload),
@@ -107,6 +126,8 @@ def measure(workload: Workload, repeats: int, fast: bool) -> dict[str, Any]:
     }
     if fast:
         steps["ours, fast"] = our_step(workload, fast=True)
+    if onnx:
+        steps["onnx"] = onnx_step(workload)
     present = {name: step for name, step in steps.items() if step is not None}
     samples: dict[str, list[float]] = {name: [] for name in present}
     for step in present.values():
@@ -120,6 +141,7 @@ def measure(workload: Workload, repeats: int, fast: bool) -> dict[str, Any]:
     return {
         "workload": workload.name,
         "description": workload.description,
+        "optimizer": workload.optimizer,
         "seconds": {name: statistics.median(values) for name, values in samples.items()},
     }
 
@@ -130,10 +152,19 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print a list of rows as JSON")
     parser.add_argument("--repeats", type=int, default=30, help="steps of each")
     parser.add_argument("--fast", action="store_true", help="also with the extra fast")
+    parser.add_argument("--onnx", action="store_true", help="also on ONNX Runtime (extra onnx)")
+    parser.add_argument(
+        "--optimizer", choices=OPTIMIZERS, help="in place of each workload's own; frozen: its rate"
+    )
     parser.add_argument("--only", help="one workload: W1, W2 or W3")
     arguments = parser.parse_args()
     workloads = [w for w in (mlp(), cnn(), gpt()) if arguments.only in (None, w.name)]
-    rows = [measure(workload, arguments.repeats, arguments.fast) for workload in workloads]
+    if arguments.optimizer:
+        workloads = [replace(w, optimizer=arguments.optimizer) for w in workloads]
+    rows = [
+        measure(workload, arguments.repeats, arguments.fast, arguments.onnx)
+        for workload in workloads
+    ]
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return
@@ -141,7 +172,7 @@ def main() -> None:
     for row in rows:
         base = row["seconds"]["jax.jit"]
         cells = [f"{1e3 * s:.2f} ms, {s / base:.2f}" for s in row["seconds"].values()]
-        table.add_row(f"{row['workload']}: {row['description']}", *cells)
+        table.add_row(f"{row['workload']}: {row['description']}, {row['optimizer']}", *cells)
     Console(width=140).print(table)
 
 

@@ -64,7 +64,9 @@ def step_of(workload: Workload, rate: float) -> Callable[[], Any]:
     optimizer: Any = (
         torch.optim.AdamW(parameters, lr=rate, weight_decay=0.01)
         if workload.optimizer == "adamw"
-        else torch.optim.SGD(parameters, lr=rate, momentum=0.9)
+        else torch.optim.SGD(
+            parameters, lr=rate, momentum=0.9 if workload.optimizer == "momentum" else 0.0
+        )
     )
     loss_of: Any = LOSSES[workload.name]
 

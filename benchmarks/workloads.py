@@ -26,6 +26,12 @@ from tinychain_compile.functions import (
 Array = np.ndarray[Any, Any]
 
 
+OPTIMIZERS = ("adamw", "momentum", "sgd", "frozen")
+"""The optimizers by name; the last is plain SGD whose rate is written into the program."""
+
+FROZEN_RATE = 0.001
+
+
 @dataclass(frozen=True)
 class Workload:
     """A loss with its types.
@@ -38,7 +44,7 @@ class Workload:
         inputs: The type of each input, nested.
         parameters: The names to differentiate by; prefixes stand for all below them.
         classes: What integer inputs stay below.
-        optimizer: Its name: ``adamw`` or ``momentum``.
+        optimizer: Its name, of ``OPTIMIZERS``.
     """
 
     name: str
@@ -64,9 +70,20 @@ class Workload:
                 made[name] = drawn.astype(type.dtype)
         return made
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the learning rate is a number in the program."""
+        return self.optimizer == "frozen"
+
     def our_optimizer(self) -> AdamW | SGD:
-        """Return the optimizer, its rate a runtime input."""
-        return AdamW() if self.optimizer == "adamw" else SGD(momentum=0.9)
+        """Return the optimizer, its rate a runtime input, unless it is frozen."""
+        made = {
+            "adamw": AdamW,
+            "momentum": lambda: SGD(momentum=0.9),
+            "sgd": SGD,
+            "frozen": lambda: SGD(learning_rate=FROZEN_RATE),
+        }
+        return made[self.optimizer]()
 
     def jax_optimizer(self, rate: Any) -> Any:
         """Return the same of Optax."""
@@ -74,7 +91,7 @@ class Workload:
 
         if self.optimizer == "adamw":
             return optax.adamw(rate, weight_decay=0.01)
-        return optax.sgd(rate, momentum=0.9)
+        return optax.sgd(rate, momentum=0.9 if self.optimizer == "momentum" else None)
 
     def jax_step(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return the whole step as JAX writes it, and the types of its arguments."""
@@ -133,7 +150,7 @@ def mlp(
     data = {"x": TensorType(dtype, (batch, sizes[0])), "labels": TensorType("i32", (batch,))}
     return Workload(
         "W1",
-        f"MLP {'-'.join(map(str, sizes))}, batch {batch}, AdamW",
+        f"MLP {'-'.join(map(str, sizes))}, batch {batch}",
         _mlp_loss,
         _mlp_jax,
         data | parameters,
@@ -186,7 +203,7 @@ def cnn(
     data = {"x": TensorType(dtype, (batch, 1, size, size)), "labels": TensorType("i32", (batch,))}
     return Workload(
         "W2",
-        f"CNN, two conv + pool, {size} x {size}, batch {batch}, momentum",
+        f"CNN, two conv + pool, {size} x {size}, batch {batch}",
         _cnn_loss,
         _cnn_jax,
         data | parameters,
@@ -290,7 +307,7 @@ def gpt(
 
     return Workload(
         "W3",
-        f"GPT-like, {layers} layers, width {width}, sequence {length}, batch {batch}, AdamW",
+        f"GPT-like, {layers} layers, width {width}, sequence {length}, batch {batch}",
         loss,
         jax_loss,
         {"tokens": positions, "targets": positions, "model": model},

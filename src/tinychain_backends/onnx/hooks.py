@@ -28,6 +28,7 @@ _FULL = (np.dtype("float32"), np.dtype("float64"))
 def onnx_hook() -> PatternHook:
     """Return the hook: the first pattern that matches and keeps the result is taken."""
     rules = [
+        (_decayed_descent(), _descended_at_once),
         *((p, _updated_by_product) for p in _descents()),
         *((p, _product_with_bias) for p in _with_addend(pattern(o.MatMul, "a", "b"))),
         *((p, _conv_with_bias) for p in _with_addend(pattern(o.Conv, "x", "kernel"))),
@@ -43,6 +44,30 @@ def onnx_hook() -> PatternHook:
 # pattern takes it in; for later readers it is known already, and enters.
 
 _FRESH = pattern(o.BroadcastTo, pattern(o.Constant))
+
+
+# Updates.
+
+
+def _decayed_descent() -> Pattern:
+    """Return ``parameter - rate * (decay * parameter + direction)``."""
+    return pattern(o.Axpy, "rate", pattern(o.Axpy, "decay", "parameter", "direction"), "parameter")
+
+
+def _descended_at_once(values: Values, region: Region) -> Emission | Declined:
+    """Return ``(1 - rate * decay) * parameter - rate * direction``: one pass less."""
+    inner, outer = (c.operator for c in region.operations)
+    if not isinstance(inner, o.Axpy) or not isinstance(outer, o.Axpy) or inner.is_negative:
+        return Declined("it is no decay")
+    if not outer.is_negative:
+        return Declined("it is no descent")
+    type = region.root.output_typespec
+    writer = Writer(region.root.output_value_id, (type,), type)
+    names = {name: _entering(value) for name, value in values.items()}
+    share = writer.node("Mul", names["rate"], names["decay"])
+    kept = writer.node("Mul", writer.node("Sub", writer.scalar(1), share), names["parameter"])
+    moved = writer.node("Mul", names["rate"], names["direction"])
+    return writer.finished(writer.node("Sub", kept, moved))
 
 
 # Products.

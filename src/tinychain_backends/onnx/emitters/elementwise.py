@@ -103,11 +103,15 @@ def _adam_direction(
     step: str,
     epsilon: str,
 ) -> str:
-    """Divide by both corrections at once: ``(m / c1) / (sqrt(v / c2) + epsilon)``."""
+    """Correct with scalars alone: ``m / (sqrt(v) * (c1 / sqrt(c2)) + c1 * epsilon)``.
+
+    The four passes over arrays are the least that the runtime's operators allow.
+    """
     first = w.node("Sub", w.scalar(1), w.node("Pow", beta1, step))
     second = w.node("Sub", w.scalar(1), w.node("Pow", beta2, step))
-    spread = w.node("Add", w.node("Sqrt", w.node("Div", v, second)), epsilon)
-    return w.node("Div", w.node("Div", m, first), spread)
+    scale = w.node("Div", first, w.node("Sqrt", second))
+    spread = w.node("Mul", w.node("Sqrt", v), scale)
+    return w.node("Div", m, w.node("Add", spread, w.node("Mul", first, epsilon)))
 
 
 ELEMENTWISE: Mapping[type[Operator], Emitter] = MappingProxyType(
