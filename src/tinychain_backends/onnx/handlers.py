@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 
-from tinychain_backends.onnx.emitters import BROADCASTING, EMITTERS
+from tinychain_backends.onnx.emitters import BROADCASTING, EMITTERS, Emitter
 from tinychain_backends.onnx.nodes import Emission, Repeated, Writer
 from tinychain_backends.onnx.support import Measured
 from tinychain_compile import (
@@ -16,21 +16,44 @@ from tinychain_compile import (
     Shape,
     TensorType,
 )
-from tinychain_compile.operators import BroadcastTo, MatMul
+from tinychain_compile.operators import BroadcastTo, MatMul, Operator
 
 
-def lower_to_nodes(context: OperationContext) -> Emission:
-    """Return the nodes of one operation; broadcasts that its operands are, are left to ONNX."""
-    operator, types = context.operator, context.input_typespecs
-    writer = Writer(context.output_value_id, types, context.output_typespec)
-    names = list(context.input_value_ids)
-    if type(operator) in BROADCASTING:
-        names = _unrepeated(context)
-    made = writer.finished(EMITTERS[type(operator)](writer, operator, *names))
-    if isinstance(operator, BroadcastTo):
-        inner = _repeated(context.inputs[0])
-        return made._replace(repeated=inner or Repeated(names[0], types[0].shape))
-    return made
+class NodeHandlers:
+    """Lowers operations to nodes.
+
+    Args:
+        emitters: The function that writes each operator.
+    """
+
+    def __init__(self, emitters: Mapping[type[Operator], Emitter] = EMITTERS) -> None:
+        self.emitters = emitters
+
+    def lower(self, context: OperationContext) -> Emission:
+        """Return the nodes of one operation; broadcasts that operands are, are left to ONNX."""
+        operator, types = context.operator, context.input_typespecs
+        writer = Writer(context.output_value_id, types, context.output_typespec)
+        names = list(context.input_value_ids)
+        if type(operator) in BROADCASTING:
+            names = _unrepeated(context)
+        made = writer.finished(self.emitters[type(operator)](writer, operator, *names))
+        if isinstance(operator, BroadcastTo):
+            inner = _repeated(context.inputs[0])
+            return made._replace(repeated=inner or Repeated(names[0], types[0].shape))
+        return made
+
+    def registry(
+        self, supports: Callable[[Operation], bool | str] | None = None
+    ) -> OperationHandlerRegistry:
+        """Return a registry with a handler for every operator that ONNX expresses directly.
+
+        Args:
+            supports: Says what the runtime takes; everything if ``None``.
+        """
+        registry = OperationHandlerRegistry()
+        for operator_type in self.emitters:
+            registry.handler(operator_type, supports=supports)(self.lower)
+        return registry
 
 
 def _repeated(value: object) -> Repeated | None:
@@ -71,18 +94,6 @@ def _together(shapes: list[Shape]) -> Shape:
     return tuple(sizes[::-1])
 
 
-def registry_for(supports: Callable[[Operation], bool | str]) -> OperationHandlerRegistry:
-    """Return a registry with a handler for every operator that ONNX expresses directly.
-
-    Args:
-        supports: Says what the runtime takes.
-    """
-    registry = OperationHandlerRegistry()
-    for operator_type in EMITTERS:
-        registry.handler(operator_type, supports=supports)(lower_to_nodes)
-    return registry
-
-
 def onnx_registry() -> OperationHandlerRegistry:
     """Return the registry for ONNX Runtime, by the table that was measured on it."""
-    return registry_for(Measured("tinychain_backends.onnx").why_not)
+    return NodeHandlers().registry(Measured("tinychain_backends.onnx").why_not)

@@ -68,6 +68,13 @@ def _standardize(operation: Operation) -> str:
     return "ONNX normalizes over the last axes"
 
 
+def _attention_weights(operation: Operation) -> str:
+    if len(operation.inputs) > 2:
+        return "a query that sees no key would get NaN"
+    sizes = operation.output.type.shape[-2:]
+    return "" if all(isinstance(size, int) for size in sizes) else "the mask needs known sizes"
+
+
 def _convolution(operation: Operation) -> str:
     op: Any = operation.operator
     return "" if len(op.strides) <= 3 else "the runtime convolves up to three axes"
@@ -88,6 +95,7 @@ _LIMITS: Mapping[type[Operator], Callable[[Operation], str]] = MappingProxyType(
     {
         o.Pad: _pad,
         o.Standardize: _standardize,
+        o.AttentionWeights: _attention_weights,
         o.Conv: _convolution,
         o.ConvInputGradient: _conv_input_gradient,
         o.ConvKernelGradient: _convolution,

@@ -80,12 +80,19 @@ class PatternHook:
                 )
         self.rules = tuple(rules)
         self.lookahead = lookahead
+        self._rules_with: dict[type[Operator], list[tuple[Pattern, Replacement]]] = {}
+        for rule in self.rules:
+            for operator in _operators_in(rule[0]):
+                self._rules_with.setdefault(operator, []).append(rule)
 
     def fuse(self, context: FusionContext) -> FusionResult | Declined | None:
         """Return the first claim, or every reason why what matched was not claimed."""
+        rules = self._rules_with.get(type(context.candidates[0].operator))
+        if rules is None:
+            return None
         declined: list[Declined] = []
         made = {candidate.output_value_id: candidate for candidate in context.candidates}
-        for declared, replacement in self.rules:
+        for declared, replacement in rules:
             for root in context.candidates:
                 found = _match(declared, root, made)
                 if found is None:
@@ -104,6 +111,15 @@ class PatternHook:
                 if result is not None:
                     declined.append(result)
         return reasons_of(declined)
+
+
+def _operators_in(declared: Pattern) -> set[type[Operator]]:
+    """Return every operator class of a pattern; what is offered must be of one of them."""
+    found = {declared.operator}
+    for operand in declared.operands:
+        if isinstance(operand, Pattern):
+            found |= _operators_in(operand)
+    return found
 
 
 def _match(

@@ -19,3 +19,5 @@ EMITTERS: Mapping[type[Operator], Emitter] = MappingProxyType(
 
 BROADCASTING = frozenset((*ELEMENTWISE, MatMul))
 """The operators that repeat their operands by themselves."""
+
+__all__ = ["BROADCASTING", "EMITTERS", "Emitter"]

@@ -72,7 +72,7 @@ def _gelu(w: Writer, op: o.Gelu, x: str) -> str:
 
 def _relu_gradient(w: Writer, op: o.ReluGradient, g: str, y: str) -> str:
     zero = w.scalar(0)
-    return w.node("Where", w.node("Greater", y, zero), g, zero)
+    return w.node("Where", w.node("Less", zero, y), g, zero)
 
 
 def _tanh_gradient(w: Writer, op: o.TanhGradient, g: str, y: str) -> str:

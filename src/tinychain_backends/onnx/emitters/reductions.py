@@ -105,6 +105,19 @@ def _standardize(w: Writer, op: o.Standardize, x: str) -> str:
     return w.node("LayerNormalization", x, one, axis=op.axes[0], epsilon=op.epsilon)
 
 
+def _attention_weights(w: Writer, op: o.AttentionWeights, q: str, k: str) -> str:
+    """Add minus infinity, written into the model, where a query sees no key."""
+    rank = w.result.rank
+    swapped = w.node("Transpose", k, perm=[*range(rank - 2), rank - 1, rank - 2])
+    scores = w.node("Mul", w.node("MatMul", q, swapped), w.scalar(op.scale))
+    if op.is_causal:
+        queries, keys = (int(str(size)) for size in w.result.shape[-2:])
+        past = np.tril(np.ones((queries, keys), bool))
+        hidden = np.where(past, 0.0, -np.inf)
+        scores = w.node("Add", scores, w.constant(hidden, w.result.dtype))
+    return w.node("Softmax", scores, axis=-1)
+
+
 REDUCTIONS: Mapping[type[Operator], Emitter] = MappingProxyType(
     {
         o.ReduceSum: _reduction("ReduceSum"),
@@ -126,6 +139,7 @@ REDUCTIONS: Mapping[type[Operator], Emitter] = MappingProxyType(
         o.LogSoftmaxGradient: _log_softmax_gradient,
         o.SoftmaxCrossEntropy: _softmax_cross_entropy,
         o.SoftmaxCrossEntropyGradient: _softmax_cross_entropy_gradient,
+        o.AttentionWeights: _attention_weights,
         o.LayerNorm: _layer_norm,
         o.Standardize: _standardize,
     }
