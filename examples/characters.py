@@ -3,7 +3,7 @@
 Embedding, causal attention, layer normalization and gelu; parameters are a nested structure. The
 loss on held-out text falls below the entropy of single characters.
 
-    python examples/characters.py [--untied]
+    python examples/characters.py [--untied] [--backend onnx]
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pydoc_data.topics import topics
 from typing import Any
 
 import numpy as np
+from backends import NAMES, Backend, backend
 from numpy.typing import NDArray
 from optimizers import recipe
 from reporting import progress_bar
 
-from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import TensorType
 from tinychain_compile.functions import attention, gelu, layer_norm, softmax_cross_entropy
 
@@ -104,7 +104,12 @@ def windows(numbers: Array, starts: Array) -> dict[str, Array]:
 
 
 def train(
-    is_tied: bool, optimizer: str, steps: int, seed: int, report: Callable[[int, float], None]
+    on: Backend,
+    is_tied: bool,
+    optimizer: str,
+    steps: int,
+    seed: int,
+    report: Callable[[int, float], None],
 ) -> Mapping[str, float]:
     """Train, and return the held-out loss beside the entropy of single characters, in nats."""
     numbers, characters = text_as_numbers()
@@ -114,7 +119,7 @@ def train(
     tokens = TensorType("i32", ("batch", LENGTH))
     chosen = recipe(optimizer, RATES[optimizer], steps, min(WARM_UP, steps // 2))
     step = (
-        NumpyContainer()
+        on.container()
         .compiler()
         .compile_training_step(
             loss,
@@ -124,7 +129,7 @@ def train(
         )
     )
     rates = {"learning_rate": chosen.rate}
-    session = NumpySession(step, {"model": model}, optimizer_inputs=rates)
+    session = on.session(step, {"model": model}, optimizer_inputs=rates)
     rng = np.random.default_rng(seed)
     for number in range(steps):
         batch = windows(known, rng.integers(len(known) - LENGTH - 1, size=BATCH))
@@ -143,6 +148,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS, help="updates")
     parser.add_argument("--seed", type=int, default=0, help="of weights and windows")
     parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
+    parser.add_argument("--backend", choices=NAMES, default="numpy", help="what runs the step")
     parser.add_argument("--untied", action="store_true", help="give the output its own weights")
     arguments = parser.parse_args()
     if arguments.steps < 1:
@@ -154,7 +160,12 @@ def main() -> None:
             progress.update(task, completed=number + 1, loss=f"loss {value:.3f}")
 
         result = train(
-            not arguments.untied, arguments.optimizer, arguments.steps, arguments.seed, report
+            backend(arguments.backend),
+            not arguments.untied,
+            arguments.optimizer,
+            arguments.steps,
+            arguments.seed,
+            report,
         )
     print(f"entropy of single characters: {result['entropy']:.3f} nats")
     print(f"held-out loss: {result['loss']:.3f} nats")

@@ -1,26 +1,27 @@
 """Train a two-layer network on 1,797 real images of handwritten digits.
 
-The loss is an ordinary NumPy function. The step is compiled through the container of the NumPy
-backend, and run by its session.
+The loss is an ordinary NumPy function. The step is compiled through the container of a backend, and
+run by its session.
 
     python examples/digits.py --seeds 3 --plot digits.png
+    python examples/digits.py --backend onnx
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from backends import NAMES, Backend, backend
 from digits_data import Array, Data, load
 from optimizers import recipe
 from reporting import progress_bar
 from rich.console import Console
 from rich.progress import Progress
 
-from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
 from tinychain_compile import TensorType
 from tinychain_compile.functions import log_softmax, relu
 
@@ -66,9 +67,11 @@ class Run(NamedTuple):
     accuracy: float
 
 
-def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress) -> Run:
+def train(
+    on: Backend, seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
+) -> Run:
     """Compile the step and the scores, train, and measure on the held-out fifth."""
-    compiler = NumpyContainer().compiler()
+    compiler = on.container().compiler()
     parameters = initial_parameters(seed)
     parameter_types = {name: TensorType(a.dtype, a.shape) for name, a in parameters.items()}
     images = TensorType("f32", ("batch", PIXELS))
@@ -80,10 +83,10 @@ def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
         parameters=list(parameters),
         optimizer=chosen.optimizer,
     )
-    classify = NumpyFunction(
+    classify = on.function(
         compiler.compile_function(scores, inputs={"images": images, **parameter_types})
     )
-    session = NumpySession(step, parameters, optimizer_inputs={"learning_rate": chosen.rate})
+    session = on.session(step, parameters, optimizer_inputs={"learning_rate": chosen.rate})
     rng = np.random.default_rng(seed)
     losses: list[float] = []
     task = progress.add_task(f"seed {seed}", total=epochs, loss="")
@@ -98,7 +101,7 @@ def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
     return Run(losses, accuracy(classify, session.parameters, data))
 
 
-def accuracy(classify: NumpyFunction, parameters: Mapping[str, Array], data: Data) -> float:
+def accuracy(classify: Callable[..., Any], parameters: Mapping[str, Array], data: Data) -> float:
     """Return the share of held-out images that are classified rightly."""
     output = classify({"images": data.test_images, **parameters})["output"]
     return float(np.mean(np.argmax(output, axis=1) == data.test_labels))
@@ -127,6 +130,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how many runs to average")
     parser.add_argument("--epochs", type=int, help="passes over the training data")
     parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
+    parser.add_argument("--backend", choices=NAMES, default="numpy", help="what runs the step")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the loss curve to FILE")
     arguments = parser.parse_args()
     epochs = EPOCHS[arguments.optimizer] if arguments.epochs is None else arguments.epochs
@@ -134,10 +138,11 @@ def main() -> None:
         parser.error("--seeds and --epochs must be at least 1")
 
     data = load()
+    on = backend(arguments.backend)
     console = Console()
     with progress_bar(console=console) as progress:
         seeds = range(arguments.seeds)
-        runs = [train(seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
+        runs = [train(on, seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
     if arguments.plot:
         plot(runs, arguments.plot)
         console.print(f"wrote {arguments.plot}")

@@ -4,22 +4,23 @@ The running statistics are buffers: inputs of the loss whose new values it retur
 Evaluation uses them. Images are moved by up to a pixel while training.
 
     python examples/digits_cnn.py --seeds 3
+    python examples/digits_cnn.py --backend onnx
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from backends import NAMES, Backend, backend
 from digits_data import Array, Data, load
 from optimizers import recipe
 from reporting import progress_bar
 from rich.progress import Progress
 
-from tinychain_backends.numpy import NumpyContainer, NumpyFunction, NumpySession
 from tinychain_compile import TensorType
 from tinychain_compile.functions import (
     batch_norm,
@@ -97,9 +98,11 @@ def moved_by_a_pixel(images: Array, rng: np.random.Generator) -> Array:
     return moved
 
 
-def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress) -> float:
+def train(
+    on: Backend, seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
+) -> float:
     """Compile, train, and return the share of held-out images that are classified rightly."""
-    compiler = NumpyContainer().compiler()
+    compiler = on.container().compiler()
     model, statistics = initial_model(seed)
     images = TensorType("f32", ("batch", 1, 8, 8))
     batches = len(data.train_labels) // BATCH
@@ -111,10 +114,10 @@ def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
         parameters=["model"],
         optimizer=chosen.optimizer,
     )
-    function = NumpyFunction(
+    function = on.function(
         compiler.compile_function(classify, inputs={"images": images, **learned})
     )
-    session = NumpySession(
+    session = on.session(
         step,
         {"model": model},
         buffers={"statistics": statistics},
@@ -137,7 +140,7 @@ def train(seed: int, data: Data, optimizer: str, epochs: int, progress: Progress
 
 
 def accuracy(
-    function: NumpyFunction,
+    function: Callable[..., Any],
     parameters: Mapping[str, Array],
     buffers: Mapping[str, Array],
     data: Data,
@@ -154,14 +157,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how many runs to average")
     parser.add_argument("--epochs", type=int, help="passes over the training data")
     parser.add_argument("--optimizer", choices=RATES, default="adamw", help="what updates")
+    parser.add_argument("--backend", choices=NAMES, default="numpy", help="what runs the step")
     arguments = parser.parse_args()
     epochs = EPOCHS[arguments.optimizer] if arguments.epochs is None else arguments.epochs
     if arguments.seeds < 1 or epochs < 1:
         parser.error("--seeds and --epochs must be at least 1")
     data = load()
+    on = backend(arguments.backend)
     with progress_bar() as progress:
         seeds = range(arguments.seeds)
-        shares = [train(seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
+        shares = [train(on, seed, data, arguments.optimizer, epochs, progress) for seed in seeds]
     print(f"test accuracy: {100 * np.mean(shares):.1f}%")
 
 

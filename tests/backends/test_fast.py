@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from benchmarks.workloads import cnn, gpt, mlp
-from tinychain_conformance.case import SPECIAL
 from tinychain_backends.numpy import NumpyContainer, NumpySession, fusing
 from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.calls import call_for
 from tinychain_backends.numpy.fusing import Fused, fused
 from tinychain_compile import SGD, AdamW, BindingError, TensorType
 from tinychain_compile import operators as o
+from tinychain_conformance.case import SPECIAL
 
 pytestmark = pytest.mark.slow  # each loop is compiled
 

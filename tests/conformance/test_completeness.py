@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tinychain_conformance import cases
 from tinychain_backends.numpy.calls import CALLS
 from tinychain_compile import operators
 from tinychain_compile.decompositions import DECOMPOSITIONS, UNDECOMPOSED
 from tinychain_compile.operators import BASIS, LITERALS, OPERATORS, Cast, Named, StopGradient
 from tinychain_compile.vjp_rules import VJP_RULES, WITHOUT_DERIVATIVE
+from tinychain_conformance import cases
 
 every = pytest.mark.parametrize("operator", OPERATORS, ids=[o.__name__ for o in OPERATORS])
 ROOT = Path(operators.__file__).parents[1]

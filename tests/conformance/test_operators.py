@@ -8,8 +8,6 @@ import pytest
 
 from reference.backend import FUNCTIONS as REFERENCE_FUNCTIONS
 from reference.backend import reference_registry
-from tinychain_conformance.case import Case
-from tinychain_conformance.cases import CASES
 from tests.support.derivatives import check_two_orders
 from tinychain_backends.numpy import NumpyEvaluator
 from tinychain_compile import Graph, TensorType, verify
@@ -19,6 +17,8 @@ from tinychain_compile.ir.dtypes import as_dtype
 from tinychain_compile.ir.graph import NamedValue, fresh_ids
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.tensor import Tensor
+from tinychain_conformance.case import Case
+from tinychain_conformance.cases import CASES
 
 by_label = pytest.mark.parametrize("case", CASES, ids=[case.label for case in CASES])
 differentiable = [case for case in CASES if case.differentiable]

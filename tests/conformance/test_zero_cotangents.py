@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from reference import ReferenceContainer, ReferenceTrainer
-from tinychain_conformance.cases import CASES
 from tests.support.derivatives import traced
 from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import SGD, CompileOptions
 from tinychain_compile.operators import Annihilate
 from tinychain_compile.vjp_rules import GUARDS
+from tinychain_conformance.cases import CASES
 
 INF, NAN = np.inf, np.nan
 SINGULAR = np.array([0.0, -0.0, -1.0, 1.0, INF, -INF, NAN, 1e300, -1e300, 2.0])

@@ -10,7 +10,6 @@ from dependency_injector import providers
 
 from reference import ReferenceContainer
 from reference.backend import reference_registry
-from tinychain_conformance.cases import CASES
 from tests.conformance.test_operators import arrays_of, graph_of
 from tinychain_backends.numpy import NumpyContainer, NumpyEvaluator, NumpySession
 from tinychain_backends.numpy.handlers import lower_call
@@ -57,6 +56,7 @@ from tinychain_compile.operators import (
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.passes.rewriting import rewrite
 from tinychain_compile.testing import RecordingRegistry
+from tinychain_conformance.cases import CASES
 
 X, W = np.ones((4, 3)), np.full((3, 2), 0.5)
 

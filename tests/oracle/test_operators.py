@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tinychain_conformance.case import Case
-from tinychain_conformance.cases import CASES
 from tests.oracle.jax_operators import JAX_OPERATORS, WITHOUT_COUNTERPART
 from tests.support.derivatives import traced, with_gradients
 from tinychain_backends.numpy import NumpyEvaluator
 from tinychain_compile import operators as o
 from tinychain_compile.functions import attention, random_bits
 from tinychain_compile.operators import OPERATORS
+from tinychain_conformance.case import Case
+from tinychain_conformance.cases import CASES
 
 INF, NAN = np.inf, np.nan
 EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-30, 700.0, -700.0, INF, -INF, NAN])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tinychain_backends.onnx.container import OnnxContainer
+from tinychain_backends.onnx.files import read_models, write_models
 from tinychain_backends.onnx.function import OnnxFunction
 from tinychain_backends.onnx.programs import OnnxProgram
 from tinychain_backends.onnx.session import OnnxSession
@@ -14,5 +15,7 @@ __all__ = [
     "OnnxProgram",
     "OnnxSession",
     "StepModels",
+    "read_models",
     "step_models",
+    "write_models",
 ]

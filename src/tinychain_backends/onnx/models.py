@@ -15,6 +15,8 @@ from tinychain_compile import LoweredProgram, Operation, TensorType, source_line
 
 OPSET = 21
 IR_VERSION = 10
+_GIVEN = "\0"
+"""Marks names of inputs and initializers, which no id can be mistaken for."""
 
 
 class ModelBuilder:
@@ -41,7 +43,7 @@ class ModelBuilder:
 
     def input(self, value_id: str, name: str, type: TensorType) -> None:
         """Declare an input: the value of this id, under this name."""
-        self._names[value_id] = name
+        self._names[value_id] = _GIVEN + name
         self._inputs[name] = type
         self.input_ids[name] = value_id
 
@@ -49,9 +51,10 @@ class ModelBuilder:
         """Let a value be another one that is known already."""
         self._names[value_id] = self._name_of(other_id)
 
-    def constant(self, value_id: str, array: Array) -> None:
-        """Let a value be an array that is written into the model."""
-        self._names[value_id] = self._written(array)
+    def initial(self, name: str, array: Array) -> None:
+        """Let a value be an array that is written into the model under a name of its own."""
+        self._names[name] = f"{_GIVEN}initial/{name}"
+        self._initializers[f"initial/{name}"] = array
 
     def output(self, value_id: str, name: str, type: TensorType) -> None:
         """Declare an output: the value of this id, under this name."""
@@ -116,14 +119,17 @@ class ModelBuilder:
         return model
 
     def _name_of(self, value_id: str) -> str:
+        """Return what a value is inside: a given name, marked as such, or an id."""
         return self._names.get(value_id, value_id)
 
     def _written(self, array: Array) -> str:
-        """Return the name of an initializer; equal arrays share one."""
+        """Return what stands for an initializer; equal arrays share one."""
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._constants:
             name = f"constant.{len(self._constants)}"
-            self._constants[key] = name
+            while name in self._inputs or name in self._outputs:
+                name += "_"
+            self._constants[key] = _GIVEN + name
             self._initializers[name] = array
         return self._constants[key]
 
@@ -174,12 +180,13 @@ class ModelBuilder:
         used += [value_id for value_id, _ in self._outputs.values()]
         for name in used:
             known = self._name_of(name)
-            if known not in renamed:
+            if known.startswith(_GIVEN):
+                renamed[known] = known.removeprefix(_GIVEN)
+            elif known not in renamed:
                 own = known
-                if known in made:
-                    while own in taken:
-                        own += "_"
-                    taken.add(own)
+                while own in taken:
+                    own += "_"
+                taken.add(own)
                 renamed[known] = own
             renamed[name] = renamed[known]
         return renamed

@@ -96,7 +96,9 @@ def description(record: CompiledTrainingStep) -> dict[str, Any]:
     and not in ``carry`` is fed as it starts, at every step.
     """
     learned = [row.name for row in record.parameters]
-    held = {row.name: _name_of_output(record, row.updated_value_id) for row in record.buffers}
+    auxiliary = _auxiliary(record)
+    by_id = {value_id: name for name, value_id in auxiliary.items()}
+    held = {row.name: by_id[row.updated_value_id] for row in record.buffers}
     sums = {row.accumulator.key for row in record.parameters if row.accumulator is not None}
     carried = [*learned, *(slot.key for slot in record.slots if slot.key not in sums)]
     roles = {
@@ -117,7 +119,7 @@ def description(record: CompiledTrainingStep) -> dict[str, Any]:
         "roles": roles,
         "outputs": {
             "loss": "loss",
-            "auxiliary": [n for n in record.auxiliary_value_ids if n not in held.values()],
+            "auxiliary": [n for n in auxiliary if n not in held.values()],
             "published": list(record.published_value_ids),
         },
         "carry": {**{name: new(name) for name in carried}, **held},
@@ -136,8 +138,13 @@ def description(record: CompiledTrainingStep) -> dict[str, Any]:
     return described
 
 
-def _name_of_output(record: CompiledTrainingStep, value_id: str) -> str:
-    return next(name for name, i in record.auxiliary_value_ids.items() if i == value_id)
+def _auxiliary(record: CompiledTrainingStep) -> dict[str, str]:
+    """Return the id of each auxiliary output by its name in models, where inputs have theirs."""
+    taken = {name for name, _ in record.source_forward_graph.inputs}
+    return {
+        new(name) if name in taken else name: value_id
+        for name, value_id in record.auxiliary_value_ids.items()
+    }
 
 
 def _initial(slot: SlotCompilation, parameter: str) -> dict[str, Any]:
@@ -170,7 +177,7 @@ def symbol_inputs(record: CompiledTrainingStep) -> dict[str, tuple[str, str, Ten
 def _forward(record: CompiledTrainingStep) -> Any:
     names = forward_names(record)
     builder = _builder("forward", record, record.forward, names)
-    outputs = {"loss": record.loss_value_id, **record.auxiliary_value_ids}
+    outputs = {"loss": record.loss_value_id, **_auxiliary(record)}
     outputs |= {names[value_id]: value_id for value_id in record.forward_capture_value_ids}
     types = _types(record.forward)
     for name, value_id in outputs.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -68,6 +69,15 @@ def _standardize(operation: Operation) -> str:
     return "ONNX normalizes over the last axes"
 
 
+def _variance(operation: Operation) -> str:
+    op: Any = operation.operator
+    sizes = [operation.inputs[0].type.shape[axis] for axis in op.axes]
+    known = [size for size in sizes if isinstance(size, int)]
+    if not sizes or (op.correction and (len(known) < len(sizes) or prod(known) <= op.correction)):
+        return "the number of elements must be known, and above the correction"
+    return ""
+
+
 def _attention_weights(operation: Operation) -> str:
     if len(operation.inputs) > 2:
         return "a query that sees no key would get NaN"
@@ -95,6 +105,8 @@ _LIMITS: Mapping[type[Operator], Callable[[Operation], str]] = MappingProxyType(
     {
         o.Pad: _pad,
         o.Standardize: _standardize,
+        o.Var: _variance,
+        o.Std: _variance,
         o.AttentionWeights: _attention_weights,
         o.Conv: _convolution,
         o.ConvInputGradient: _conv_input_gradient,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from tinychain_backends.onnx.emitters.arrangement import indices_of
 from tinychain_backends.onnx.emitters.elementwise import Emitter
-from tinychain_backends.onnx.nodes import Writer
+from tinychain_backends.onnx.nodes import NARROW, Writer
 from tinychain_compile import operators as o
 from tinychain_compile.operators import Operator
 
@@ -39,6 +40,26 @@ def _extreme(op_type: str) -> Emitter:
         return w.node("Where", w.cast(spoiled, np.dtype("bool")), w.scalar(np.nan), found)
 
     return emit
+
+
+def _variance(w: Writer, op: o.Var, x: str) -> str:
+    def spread(y: str) -> str:
+        axes = w.integers(op.axes)
+        centred = w.node("Sub", y, w.node("ReduceMean", y, axes, keepdims=1))
+        squares = w.node("Mul", centred, centred)
+        kept = int(op.keepdims)
+        if not op.correction:
+            return w.node("ReduceMean", squares, axes, keepdims=kept)
+        count = prod(int(str(w.types[0].shape[axis])) for axis in op.axes)
+        total = w.node("ReduceSum", squares, axes, keepdims=kept)
+        dtype = np.float32 if w.result.dtype in NARROW else w.result.dtype
+        return w.node("Div", total, w.constant(count - op.correction, dtype))
+
+    return w.widened(spread, x)
+
+
+def _deviation(w: Writer, op: o.Std, x: str) -> str:
+    return w.node("Sqrt", _variance(w, op, x))
 
 
 def _cumulative_sum(w: Writer, op: o.CumSum, x: str) -> str:
@@ -127,6 +148,8 @@ REDUCTIONS: Mapping[type[Operator], Emitter] = MappingProxyType(
         o.Mean: _reduction("ReduceMean"),
         o.Norm: _reduction("ReduceL2", of_none="Abs"),
         o.LogSumExp: _reduction("ReduceLogSumExp"),
+        o.Var: _variance,
+        o.Std: _deviation,
         o.CumSum: _cumulative_sum,
         o.ArgMax: _position("ArgMax"),
         o.ArgMin: _position("ArgMin"),
