@@ -25,7 +25,10 @@ STEPS = range(1, 13)
 """The steps of a training run."""
 
 UNITS = 2000
-"""How many units of f32 a program of many operations, or a training run, may be off."""
+"""How many units of f32 a training run may be off."""
+
+STEP_UNITS = 200
+"""How many units of f32 one step may be off."""
 
 
 def learning_rate(step: int) -> float:
@@ -94,7 +97,7 @@ def compiled(backend: Backend, model: Model) -> CompiledTrainingStep:
 def check_first_step(subject: Subject) -> str | None:
     """Compare loss, gradients and updated state of one step with the evaluator's."""
     found = subject.run(subject.engine(), range(1, 2))
-    return _with_operation(subject, _compared(subject, found, range(1, 2)))
+    return _with_operation(subject, _compared(subject, found, range(1, 2), STEP_UNITS))
 
 
 def check_training_run(subject: Subject) -> str | None:
@@ -247,19 +250,21 @@ CHECKS: Mapping[str, Callable[[Subject], str | None]] = {
 """Every check by its name in reports."""
 
 
-def _compared(subject: Subject, found: list[Moment], steps: range) -> str | None:
-    return _close(found, subject.run(EvaluatorEngine(subject.step), steps))
+def _compared(
+    subject: Subject, found: list[Moment], steps: range, units: float = UNITS
+) -> str | None:
+    return _close(found, subject.run(EvaluatorEngine(subject.step), steps), units)
 
 
 def _with_operation(subject: Subject, problem: str | None) -> str | None:
     return None if problem is None else f"{problem}\n{subject.first_divergence()}"
 
 
-def _close(found: list[Moment], expected: list[Moment]) -> str | None:
+def _close(found: list[Moment], expected: list[Moment], units: float = UNITS) -> str | None:
     """Return the first difference beyond rounding between two runs."""
     for number, (a, b) in enumerate(zip(found, expected, strict=True), start=1):
         for what, mine, other in _parts(a, b):
-            problem = disagreement(mine, other, units=UNITS)
+            problem = disagreement(mine, other, units=units)
             if problem:
                 return f"step {number}, {what}: {problem}"
     return None

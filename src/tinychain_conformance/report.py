@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -119,10 +120,32 @@ class Report:
         }
         return json.dumps(content, indent=1) + "\n"
 
+    @staticmethod
+    def from_json(text: str) -> Report:
+        """Return the report that ``json`` wrote."""
+        content: dict[str, Any] = json.loads(text)
+        return Report(
+            content["backend"],
+            [OperatorRow(**{**r, "status": Status(r["status"])}) for r in content["operators"]],
+            [CheckRow(**row) for row in content["checks"]],
+        )
+
     def markdown(self) -> str:
-        """Return the table of operators for documentation: one row each, a sign for each type."""
+        """Return the tables for documentation: an operator a row, a sign for each type."""
+        counts = Counter(row.status for row in self.operators)
+        found = ", ".join(f"{counts[status]} {status}" for status in Status)
+        tiers = ", ".join(tier for tier, is_whole in self.tiers().items() if is_whole)
+        checks = sum(row.is_right for row in self.checks)
         dtypes = self._dtypes()
-        lines = [f"| operator | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
+        lines = [
+            f"## {self.backend}",
+            "",
+            f"Of {len(self.operators)} operators in their types: {found}. Whole tiers: {tiers}. "
+            f"Checks of whole programs that held: {checks} of {len(self.checks)}.",
+            "",
+            f"| operator | {' | '.join(dtypes)} |",
+            "|---" * (len(dtypes) + 1) + "|",
+        ]
         for name, rows in self._by_operator().items():
             signs = [_SIGNS[rows[d].status] if d in rows else "" for d in dtypes]
             lines.append(f"| `{name}` | {' | '.join(signs)} |")

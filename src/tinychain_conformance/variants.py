@@ -41,6 +41,9 @@ from tinychain_conformance.cases import CASES
 DTYPES: tuple[DType, ...] = (F32, F64, F16, BF16, I32, I64, U8, U32, BOOL)
 """The dtypes that the grid is put into, where its operators take them."""
 
+SIGNED_ZERO = " signed zero"
+"""The note of uses that a decomposition need not tell apart."""
+
 _SPECIAL = (np.nan, np.inf, -np.inf, 0.0)
 _Change = Callable[[Array], Array]
 
@@ -100,6 +103,7 @@ def _variants(case: Case, dtype: DType) -> Iterator[Case]:
         yield _with(retyped, " empty", lambda a: a.reshape(-1)[:0])
         if dtype in FLOATING:
             yield _with(retyped, " special", _spoiled)
+            yield _with(retyped, SIGNED_ZERO, _signed_zeros)
 
 
 def _is_unstated(case: Case, dtype: DType) -> bool:
@@ -153,6 +157,13 @@ def _spoiled(array: Array) -> Array:
     count = min(len(spoiled), len(_SPECIAL))
     spoiled[:count] = _SPECIAL[:count]
     return spoiled.reshape(array.shape)
+
+
+def _signed_zeros(array: Array) -> Array:
+    """Return elements among which each second one is -0."""
+    zeros = array.copy().reshape(-1)
+    zeros[::2] = -0.0
+    return zeros.reshape(array.shape)
 
 
 def _use(case: Case) -> Use | None:

@@ -14,8 +14,10 @@ DOCUMENTS = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/backends.md",
+    "docs/bring-your-runtime.md",
     "docs/captures.md",
     "docs/containers.md",
+    "docs/onnx.md",
     "docs/optimizers.md",
 ]
 

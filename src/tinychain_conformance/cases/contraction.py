@@ -19,6 +19,7 @@ def operands(ta, tb, *stack):
 
 
 FLAGS = [(False, False), (True, False), (False, True), (True, True)]
+SQUARE = (normal(3, 3, seed=1), normal(3, 3, seed=2))
 EQUATIONS = [
     (("ij", "jk"), "ik"),
     (("ij", "kj"), "ik"),
@@ -60,6 +61,7 @@ def einsum(terms, result):
 CASES = [
     *(Case(MatMul(*f), product(*f), operands(*f), (0, 1), 1e-14) for f in FLAGS),
     *(Case(MatMul(*f), product(*f), operands(*f, 5), (0, 1), 1e-14, " stack") for f in FLAGS),
+    *(Case(MatMul(*f), product(*f), SQUARE, (0, 1), 1e-13, " square") for f in FLAGS),
     *(
         Case(
             Einsum(terms, result),
