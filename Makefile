@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup format lint types test test-all conformance docs coverage golden oracle bench demo check clean
+.PHONY: help setup format lint types test test-js test-all conformance docs coverage golden oracle bench demo check clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,11 +34,15 @@ types:  ## check types with mypy and pyright, both strict
 test:  ## the fast tests, in random order, on two cores
 	$(RUN) pytest -q -n 2 -m 'not slow'
 
+test-js:  ## train in Node.js with a shipped ONNX step, and compare the losses; needs Node.js
+	npm install --prefix tests/node --ignore-scripts --no-package-lock --no-audit --no-fund
+	$(RUN) pytest -q tests/node/check_node.py
+
 test-all:  ## every test and every documentation example
 	$(RUN) pytest -q -n 2
 
-conformance:  ## operators only: values, derivatives, decompositions, completeness
-	$(RUN) pytest -q -n 2 tests/conformance
+conformance:  ## operators: values, derivatives, decompositions; then the kit on every backend
+	$(RUN) pytest -q -n 2 tests/conformance tests/kit
 
 docs:  ## write the generated pages, check the Python in the documents, links, public names
 	$(BIN)/python docs/generate.py
@@ -62,4 +66,4 @@ demo: $(BIN)/python  ## train on the digits
 check: lint types coverage  ## everything that must pass before a change is finished
 
 clean:  ## remove caches and the virtual environment
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	rm -rf $(VENV) tests/node/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

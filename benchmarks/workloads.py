@@ -77,13 +77,13 @@ class Workload:
 
     def our_optimizer(self) -> AdamW | SGD:
         """Return the optimizer, its rate a runtime input, unless it is frozen."""
-        made = {
-            "adamw": AdamW,
-            "momentum": lambda: SGD(momentum=0.9),
-            "sgd": SGD,
-            "frozen": lambda: SGD(learning_rate=FROZEN_RATE),
+        made: dict[str, AdamW | SGD] = {
+            "adamw": AdamW(),
+            "momentum": SGD(momentum=0.9),
+            "sgd": SGD(),
+            "frozen": SGD(learning_rate=FROZEN_RATE, frozen="learning_rate"),
         }
-        return made[self.optimizer]()
+        return made[self.optimizer]
 
     def jax_optimizer(self, rate: Any) -> Any:
         """Return the same of Optax."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tinychain_compile.capture_policies import KeepNamed as KeepNamed
     from tinychain_compile.capture_policies import MinimumCut as MinimumCut
     from tinychain_compile.capture_policies import RecomputeAll as RecomputeAll
+    from tinychain_compile.errors import BackendError as BackendError
     from tinychain_compile.errors import BindingError as BindingError
     from tinychain_compile.errors import CompilationError as CompilationError
     from tinychain_compile.errors import HandlerContractError as HandlerContractError
@@ -171,6 +172,7 @@ _MODULE_BY_NAME = {
     "HandlerRanking": "reports",
     "Ledger": "ledgers",
     "LedgerRow": "ledgers",
+    "BackendError": "errors",
     "BindingError": "errors",
     "BufferCompilation": "artifacts",
     "CompilationError": "errors",

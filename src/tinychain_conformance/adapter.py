@@ -64,7 +64,7 @@ def load_backend(spec: str, adapter_spec: str | None = None) -> Backend:
         raise BackendError(
             f"--backend {spec}",
             expected="a class that derives from TrainingStepContainer",
-            got=repr(container),
+            got=f"{container}",
         )
     if adapter_spec is not None:
         adapter = _named(adapter_spec, "--adapter")()

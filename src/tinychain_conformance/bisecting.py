@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,8 @@ class Divergence(NamedTuple):
 
     def save(self, path: Path) -> None:
         """Write operands and both results to an ``.npz`` file."""
-        np.savez(path, **self.operands, found=self.found, expected=self.expected)
+        arrays: dict[str, Any] = {**self.operands, "found": self.found, "expected": self.expected}
+        np.savez(path, **arrays)
 
 
 def every_value(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:

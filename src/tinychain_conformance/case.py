@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ class Case:
     differentiable: tuple[int, ...] = ()
     tolerance: float = 1e-14
     note: str = ""
-    edges: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -102,8 +102,8 @@ def _derivative(backend: Backend, use: Use, units: float) -> Iterator[str | None
     names = [f"x{i}" for i in case.differentiable]
     if not names or use.graph.output("y").type.dtype not in FLOATING:
         return
-    shape: Any = use.graph.output("y").type.shape
-    weights = np.random.default_rng(3).normal(size=shape)
+    shape = cast("tuple[int, ...]", use.graph.output("y").type.shape)
+    weights: Array = np.random.default_rng(3).normal(size=shape)
     arrays = {**use.inputs, "weight": np.asarray(weights, use.graph.output("y").type.dtype)}
 
     def loss(weight: Any, **operands: Any) -> Any:

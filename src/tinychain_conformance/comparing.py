@@ -37,7 +37,7 @@ def disagreement(
         finite = np.isfinite(b)
         size = np.abs(np.where(finite, b, 0.0))
         scale = np.maximum(size, 1.0) if by_element else max(float(np.max(size, initial=0.0)), 1.0)
-        allowed = units * float(ml_dtypes.finfo(expected.dtype).eps) * scale
+        allowed = units * _precision(expected.dtype) * scale
         with np.errstate(invalid="ignore"):
             off = np.abs(a - b) > allowed
         wrong = np.where(finite, off | ~np.isfinite(a), ~((a == b) | (np.isnan(a) & np.isnan(b))))
@@ -51,6 +51,12 @@ def disagreement(
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is floating, bfloat16 among them."""
     return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
+
+
+def _precision(dtype: np.dtype[Any]) -> float:
+    """Return the distance from 1 to the next number."""
+    finfo: Any = ml_dtypes.finfo
+    return float(finfo(dtype).eps)
 
 
 def _type(array: Array) -> str:

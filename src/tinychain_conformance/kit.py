@@ -42,7 +42,7 @@ class Kit:
 
     def _take(self, row: dict[str, Any]) -> None:
         if "operator" in row:
-            self.report.operators.append(OperatorRow(**{**row, "status": Status(row["status"])}))
+            self.report.operators.append(OperatorRow.read(row))
         else:
             self.report.checks.append(CheckRow(**row))
 

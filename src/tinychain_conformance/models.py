@@ -20,6 +20,8 @@ from tinychain_compile.functions import (
 )
 from tinychain_conformance.adapter import Array
 
+_mean: Any = np.mean  # of a tensor while a loss is traced
+
 
 class Model(NamedTuple):
     """A loss with data and an optimizer.
@@ -54,23 +56,24 @@ def _labels(seed: int, classes: int, *shape: int) -> Array:
 
 
 def _regression(x: Any, y: Any, w: Any, b: Any) -> Any:
-    return np.mean((x @ w + b - y) ** 2)
+    return _mean((x @ w + b - y) ** 2)
 
 
 def _mlp(x: Any, labels: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
     scores = log_softmax(relu(x @ w1 + b1) @ w2 + b2, axis=1)
-    return -np.mean(np.take_along_axis(scores, labels[:, None], axis=1))
+    return -_mean(np.take_along_axis(scores, labels[:, None], axis=1))
 
 
 def _shared(x: Any, y: Any, w: Any, scale: Any) -> Any:
     """Read a weight twice, and repeat a scale along both axes."""
     hidden = np.tanh(x @ w) * scale
-    return np.mean((np.tanh(hidden @ w) * scale - y) ** 2)
+    return _mean((np.tanh(hidden @ w) * scale - y) ** 2)
 
 
 def _cnn(images: Any, labels: Any, kernel: Any, bias: Any, w: Any) -> Any:
     hidden = max_pool(relu(conv(images, kernel, padding="same") + bias[:, None, None]), 2)
-    return np.mean(softmax_cross_entropy(hidden.reshape(hidden.shape[0], -1) @ w, labels))
+    scores = hidden.reshape(hidden.shape[0], -1) @ w
+    return _mean(softmax_cross_entropy(scores, labels))
 
 
 def _transformer(tokens: Any, targets: Any, table: Any, scale: Any, bias: Any, qkv: Any) -> Any:
@@ -78,7 +81,7 @@ def _transformer(tokens: Any, targets: Any, table: Any, scale: Any, bias: Any, q
     normal = layer_norm(hidden, scale, bias)
     q, k, v = np.split(normal @ qkv, 3, axis=-1)
     hidden = hidden + gelu(attention(q, k, v, is_causal=True))
-    return np.mean(softmax_cross_entropy(hidden @ table.T, targets))
+    return _mean(softmax_cross_entropy(hidden @ table.T, targets))
 
 
 def models() -> list[Model]:

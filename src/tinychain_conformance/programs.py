@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -201,7 +202,8 @@ def check_saved_and_restored(subject: Subject) -> str | None:
     whole = subject.run(subject.engine())
     half = subject.run(subject.engine(), range(1, middle))
     file = io.BytesIO()
-    np.savez(file, **dict(half[-1].state))
+    state: dict[str, Any] = {**half[-1].state}
+    np.savez(file, **state)
     file.seek(0)
     restored = dict(np.load(file))
     rest = train(
@@ -217,7 +219,7 @@ def check_saved_and_restored(subject: Subject) -> str | None:
 
 def check_fusion(subject: Subject) -> str | None:
     """Compare a run with the backend's fusion hook, and one without."""
-    container = subject.backend.container()
+    container: Any = subject.backend.container()
     container.fusion_hook.override(NO_FUSION)
     step = container.compiler().compile_training_step(
         subject.model.loss,

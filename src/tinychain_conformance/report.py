@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import StringIO
@@ -46,6 +46,12 @@ class OperatorRow(NamedTuple):
     uses: int
     detail: str
 
+    @staticmethod
+    def read(row: Mapping[str, Any]) -> OperatorRow:
+        """Return a row of its plain values."""
+        plain: dict[str, Any] = {**row, "status": Status(row["status"])}
+        return OperatorRow(**plain)
+
 
 class CheckRow(NamedTuple):
     """One check of whole programs.
@@ -81,8 +87,8 @@ class Report:
     """
 
     backend: str
-    operators: list[OperatorRow] = field(default_factory=list)
-    checks: list[CheckRow] = field(default_factory=list)
+    operators: list[OperatorRow] = field(default_factory=list[OperatorRow])
+    checks: list[CheckRow] = field(default_factory=list[CheckRow])
 
     def tiers(self) -> dict[str, bool]:
         """Return which tiers the backend takes whole and rightly: in f32, or what has no f32."""
@@ -126,7 +132,7 @@ class Report:
         content: dict[str, Any] = json.loads(text)
         return Report(
             content["backend"],
-            [OperatorRow(**{**r, "status": Status(r["status"])}) for r in content["operators"]],
+            [OperatorRow.read(row) for row in content["operators"]],
             [CheckRow(**row) for row in content["checks"]],
         )
 

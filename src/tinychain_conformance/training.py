@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -176,6 +176,6 @@ def train(
 
 def _initial(slot: SlotCompilation, parameter: Array) -> Array:
     if isinstance(slot.initial, Fill):
-        shape: Any = slot.type.shape
+        shape = cast("tuple[int, ...]", slot.type.shape)
         return np.full(shape, slot.initial.value, slot.type.dtype)
     return parameter.astype(slot.type.dtype)

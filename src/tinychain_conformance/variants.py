@@ -143,7 +143,8 @@ def _retyped(array: Array, dtype: DType) -> Array:
         if dtype == BOOL:
             return array > 0
         whole = np.clip(np.nan_to_num(array.astype(F64) * 3), -9, 9)
-        return (np.abs(whole) if dtype in (U8, U32) else whole).astype(dtype)
+        small: Array = np.abs(whole) if dtype in (U8, U32) else whole
+        return small.astype(dtype)
 
 
 def _with(case: Case, note: str, change: _Change) -> Case:
@@ -153,17 +154,19 @@ def _with(case: Case, note: str, change: _Change) -> Case:
 
 def _spoiled(array: Array) -> Array:
     """Return elements with NaN, infinities and zeros among them."""
-    spoiled = array.copy().reshape(-1)
+    spoiled: Array = array.copy().reshape(-1)
     count = min(len(spoiled), len(_SPECIAL))
     spoiled[:count] = _SPECIAL[:count]
-    return spoiled.reshape(array.shape)
+    shaped: Array = spoiled.reshape(array.shape)
+    return shaped
 
 
 def _signed_zeros(array: Array) -> Array:
     """Return elements among which each second one is -0."""
-    zeros = array.copy().reshape(-1)
+    zeros: Array = array.copy().reshape(-1)
     zeros[::2] = -0.0
-    return zeros.reshape(array.shape)
+    shaped: Array = zeros.reshape(array.shape)
+    return shaped
 
 
 def _use(case: Case) -> Use | None:

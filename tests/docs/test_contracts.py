@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 
 import tinychain_backends.numpy
+import tinychain_backends.onnx
+import tinychain_backends.openvino
 import tinychain_compile
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +40,17 @@ def test_who_may_import_the_container_framework_is_said_of_every_module():
         "tinychain_compile.inspection",
         "tinychain_compile.testing",
         "tinychain_backends.numpy.container",
+        "tinychain_backends.onnx.container",
+        "tinychain_backends.openvino.container",
     }
-    everything = modules_of(tinychain_compile) | modules_of(tinychain_backends.numpy)
+    everything = {"tinychain_backends.sessions", "tinychain_conformance"}
+    for package in (
+        tinychain_compile,
+        tinychain_backends.numpy,
+        tinychain_backends.onnx,
+        tinychain_backends.openvino,
+    ):
+        everything |= modules_of(package)
     assert set(listed["source_modules"]) == everything - allowed
 
 

@@ -161,7 +161,7 @@ def _log_softmax() -> Pattern:
 def _as_softmax(op_type: str) -> Callable[[Values, Region], Emission | Declined]:
     def replacement(values: Values, region: Region) -> Emission | Declined:
         reductions = [c for c in region.operations if isinstance(c.operator, _REDUCTIONS)]
-        axes = {c.operator.axes for c in reductions}  # type: ignore[attr-defined]
+        axes: set[tuple[int, ...]] = {c.operator.params["axes"] for c in reductions}  # type: ignore[misc]
         if len(axes) != 1:
             return Declined("the largest and the sum are along different axes")
         ((axis,),) = axes
@@ -194,7 +194,8 @@ def _normalizations() -> list[Pattern]:
         pattern(o.Var, "x", where=_is_of_population),
     ]
     made: list[Pattern] = []
-    for variance, epsilon in product(variances, (_FRESH, "epsilon")):
+    epsilons: tuple[Pattern | str, ...] = (_FRESH, "epsilon")
+    for variance, epsilon in product(variances, epsilons):
         spread = pattern(o.Add, variance, epsilon)
         root = pattern(o.BroadcastTo, pattern(o.Sqrt, spread))
         inverse = pattern(o.BroadcastTo, pattern(o.Rsqrt, spread))
@@ -215,11 +216,7 @@ def _is_of_population(candidate: FusionCandidate) -> bool:
 def _as_layer_normalization(values: Values, region: Region) -> Emission | Declined:
     epsilons = _numbers(values, region, "epsilon")
     type: TensorType = region.root.output_typespec
-    axes = {
-        c.operator.axes  # type: ignore[attr-defined]
-        for c in region.operations
-        if isinstance(c.operator, (o.Mean, o.Var))
-    }
+    axes = {c.operator.axes for c in region.operations if isinstance(c.operator, (o.Mean, o.Var))}
     if len(epsilons) != 1 or len(axes) != 1:
         return Declined("epsilon is no constant, or mean and variance are along different axes")
     (along,) = axes

@@ -198,7 +198,7 @@ def _attribute(value: Any) -> Any:
         return onnx.helper.np_dtype_to_tensor_dtype(value)
     if isinstance(value, np.ndarray):
         return onnx.numpy_helper.from_array(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [*value] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _value_info(name: str, type: TensorType) -> Any:

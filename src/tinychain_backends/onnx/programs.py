@@ -11,8 +11,7 @@ import numpy as np
 from tinychain_backends.onnx.installed import onnxruntime
 from tinychain_backends.onnx.models import ModelBuilder
 from tinychain_backends.sessions.binding import Array
-from tinychain_compile import LoweredProgram, TensorType
-from tinychain_compile.errors import BackendError
+from tinychain_compile import BackendError, LoweredProgram, TensorType
 
 
 def runtime_session(model: Any, threads: int | None = None) -> Any:

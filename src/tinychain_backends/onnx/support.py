@@ -71,7 +71,8 @@ def _standardize(operation: Operation) -> str:
 
 def _variance(operation: Operation) -> str:
     op: Any = operation.operator
-    sizes = [operation.inputs[0].type.shape[axis] for axis in op.axes]
+    axes: tuple[int, ...] = op.axes
+    sizes = [operation.inputs[0].type.shape[axis] for axis in axes]
     known = [size for size in sizes if isinstance(size, int)]
     if not sizes or (op.correction and (len(known) < len(sizes) or prod(known) <= op.correction)):
         return "the number of elements must be known, and above the correction"

@@ -333,7 +333,7 @@ class TrainingSession:
                     f"{parameters[row.name].dtype} cannot hold so small a step; wrap the optimizer "
                     "in MixedPrecision to keep f32 values",
                     PrecisionWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
 
     def _without_sums(self, slots: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.emitters.elementwise import Emitter
+from tinychain_backends.onnx.emitters.elementwise import Emitter, node
 from tinychain_backends.onnx.nodes import Writer
 from tinychain_compile import Shape
 from tinychain_compile import operators as o
@@ -34,13 +34,17 @@ def _iota(w: Writer, op: o.Iota) -> str:
         positions = np.arange(known[op.axis]).reshape(along)
         return w.constant(np.broadcast_to(positions, known), op.dtype)
     count = w.node("Squeeze", w.size(shape[op.axis]))
-    positions = w.node("Range", w.constant(0, np.int64), count, w.constant(1, np.int64))
-    positions = w.reshape(w.cast(positions, op.dtype), tuple(along))
-    return w.node("Expand", positions, w.shape(shape))
+    counted = w.node("Range", w.constant(0, np.int64), count, w.constant(1, np.int64))
+    line = w.reshape(w.cast(counted, op.dtype), tuple(along))
+    return w.node("Expand", line, w.shape(shape))
 
 
 def _dimension_size(w: Writer, op: o.DimensionSize) -> str:
     return w.cast(w.node("Squeeze", w.size(op.dimension)), op.dtype)
+
+
+def _reshape(w: Writer, op: o.Reshape, x: str) -> str:
+    return w.reshape(x, op.shape)
 
 
 def _broadcast_to(w: Writer, op: o.BroadcastTo, x: str) -> str:
@@ -116,12 +120,12 @@ ARRANGEMENT: Mapping[type[Operator], Emitter] = MappingProxyType(
         o.Constant: _constant,
         o.Iota: _iota,
         o.DimensionSize: _dimension_size,
-        o.Reshape: lambda w, op, x: w.reshape(x, op.shape),
-        o.Transpose: lambda w, op, x: w.node("Transpose", x, perm=op.permutation),
+        o.Reshape: _reshape,
+        o.Transpose: node("Transpose", perm="permutation"),
         o.BroadcastTo: _broadcast_to,
         o.Slice: _slice,
         o.Pad: _pad,
-        o.Concat: lambda w, op, *parts: w.node("Concat", *parts, axis=op.axis),
+        o.Concat: node("Concat", axis="axis"),
         o.Reverse: _reverse,
         o.Gather: _gather,
         o.ScatterAdd: _scatter_add,

@@ -14,9 +14,19 @@ from tinychain_compile.operators import Operator
 Emitter = Callable[..., str]
 
 
-def plain(op_type: str) -> Emitter:
-    """Return the emitter of an operator that ONNX has under another name."""
-    return lambda w, op, *operands: w.node(op_type, *operands)
+def node(op_type: str, **attributes: str) -> Emitter:
+    """Return the emitter of an operator that ONNX has under another name.
+
+    Args:
+        op_type: The name.
+        attributes: The operator's name of each attribute, by ONNX's name.
+    """
+
+    def emit(w: Writer, op: Operator, *operands: str) -> str:
+        params = op.params
+        return w.node(op_type, *operands, **{k: params[v] for k, v in attributes.items()})
+
+    return emit
 
 
 def _integer_pow(w: Writer, op: o.IntegerPow, x: str) -> str:
@@ -116,46 +126,46 @@ def _adam_direction(
 
 ELEMENTWISE: Mapping[type[Operator], Emitter] = MappingProxyType(
     {
-        o.Add: plain("Add"),
-        o.Sub: plain("Sub"),
-        o.Mul: plain("Mul"),
-        o.Div: plain("Div"),
-        o.Neg: plain("Neg"),
-        o.Abs: plain("Abs"),
-        o.Sign: plain("Sign"),
-        o.Pow: plain("Pow"),
+        o.Add: node("Add"),
+        o.Sub: node("Sub"),
+        o.Mul: node("Mul"),
+        o.Div: node("Div"),
+        o.Neg: node("Neg"),
+        o.Abs: node("Abs"),
+        o.Sign: node("Sign"),
+        o.Pow: node("Pow"),
         o.IntegerPow: _integer_pow,
-        o.Exp: plain("Exp"),
-        o.Log: plain("Log"),
-        o.Sqrt: plain("Sqrt"),
+        o.Exp: node("Exp"),
+        o.Log: node("Log"),
+        o.Sqrt: node("Sqrt"),
         o.Rsqrt: _rsqrt,
-        o.Tanh: plain("Tanh"),
-        o.Sigmoid: plain("Sigmoid"),
-        o.Sin: plain("Sin"),
-        o.Cos: plain("Cos"),
-        o.Erf: plain("Erf"),
-        o.Floor: plain("Floor"),
-        o.Ceil: plain("Ceil"),
-        o.Round: plain("Round"),
+        o.Tanh: node("Tanh"),
+        o.Sigmoid: node("Sigmoid"),
+        o.Sin: node("Sin"),
+        o.Cos: node("Cos"),
+        o.Erf: node("Erf"),
+        o.Floor: node("Floor"),
+        o.Ceil: node("Ceil"),
+        o.Round: node("Round"),
         o.IsFinite: _is_finite,
-        o.Less: plain("Less"),
-        o.LessEqual: plain("LessOrEqual"),
-        o.Equal: plain("Equal"),
-        o.Maximum: plain("Max"),
-        o.Minimum: plain("Min"),
+        o.Less: node("Less"),
+        o.LessEqual: node("LessOrEqual"),
+        o.Equal: node("Equal"),
+        o.Maximum: node("Max"),
+        o.Minimum: node("Min"),
         o.Clip: _clip,
-        o.Not: plain("Not"),
-        o.And: plain("And"),
-        o.Or: plain("Or"),
+        o.Not: node("Not"),
+        o.And: node("And"),
+        o.Or: node("Or"),
         o.Where: _where,
         o.Annihilate: _annihilate,
         o.Cast: _cast,
-        o.Relu: plain("Relu"),
-        o.LeakyRelu: lambda w, op, x: w.node("LeakyRelu", x, alpha=op.slope),
-        o.Elu: lambda w, op, x: w.node("Elu", x, alpha=op.alpha),
+        o.Relu: node("Relu"),
+        o.LeakyRelu: node("LeakyRelu", alpha="slope"),
+        o.Elu: node("Elu", alpha="alpha"),
         o.Gelu: _gelu,
         o.Silu: _silu,
-        o.Softplus: plain("Softplus"),
+        o.Softplus: node("Softplus"),
         o.ReluGradient: _relu_gradient,
         o.TanhGradient: _tanh_gradient,
         o.SigmoidGradient: _sigmoid_gradient,

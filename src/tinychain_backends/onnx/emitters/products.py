@@ -17,7 +17,10 @@ from tinychain_compile.operators import Operator
 
 
 def _matmul(w: Writer, op: o.MatMul, a: str, b: str) -> str:
-    return w.widened(lambda a, b: matrix_product(w, op, a, b), a, b)
+    def product(left: str, right: str) -> str:
+        return matrix_product(w, op, left, right)
+
+    return w.widened(product, a, b)
 
 
 def matrix_product(w: Writer, op: o.MatMul, a: str, b: str) -> str:

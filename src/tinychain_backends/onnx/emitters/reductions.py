@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tinychain_backends.onnx.emitters.arrangement import indices_of
-from tinychain_backends.onnx.emitters.elementwise import Emitter
+from tinychain_backends.onnx.emitters.elementwise import Emitter, node
 from tinychain_backends.onnx.nodes import NARROW, Writer
 from tinychain_compile import operators as o
 from tinychain_compile.operators import Operator
@@ -22,7 +22,11 @@ def _reduction(op_type: str, of_none: str = "Identity") -> Emitter:
         if not op.axes:
             return w.node(of_none, x)
         axes = w.integers(op.axes)
-        return w.widened(lambda y: w.node(op_type, y, axes, keepdims=int(op.keepdims)), x)
+
+        def reduced(y: str) -> str:
+            return w.node(op_type, y, axes, keepdims=int(op.keepdims))
+
+        return w.widened(reduced, x)
 
     return emit
 
@@ -156,8 +160,8 @@ REDUCTIONS: Mapping[type[Operator], Emitter] = MappingProxyType(
         o.Sort: _in_order(0),
         o.ArgSort: _in_order(1),
         o.TopK: _top_k,
-        o.Softmax: lambda w, op, x: w.node("Softmax", x, axis=op.axis),
-        o.LogSoftmax: lambda w, op, x: w.node("LogSoftmax", x, axis=op.axis),
+        o.Softmax: node("Softmax", axis="axis"),
+        o.LogSoftmax: node("LogSoftmax", axis="axis"),
         o.SoftmaxGradient: _softmax_gradient,
         o.LogSoftmaxGradient: _log_softmax_gradient,
         o.SoftmaxCrossEntropy: _softmax_cross_entropy,
