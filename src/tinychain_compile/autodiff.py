@@ -20,6 +20,7 @@ from tinychain_compile.ir.origin import Derived
 from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.movement import movement_chain
 from tinychain_compile.operators import (
+    MARKS,
     Annihilate,
     BroadcastTo,
     Cast,
@@ -27,7 +28,6 @@ from tinychain_compile.operators import (
     DimensionSize,
     Div,
     Mul,
-    Named,
     Neg,
     Reshape,
     StopGradient,
@@ -211,7 +211,7 @@ class _Reader:
 
     def _again(self, operation: Operation) -> None:
         inputs = [self.read(value).value for value in operation.inputs]
-        if isinstance(operation.operator, (Named, StopGradient)):
+        if isinstance(operation.operator, MARKS):
             made = inputs[0]
         else:
             self._builder.origin = operation.origin

@@ -28,12 +28,11 @@ from tinychain_compile.ir.graph import IdSource, NamedValue, fresh_ids
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.operators import (
     ELEMENTWISE,
+    MARKS,
     Atan2,
     Cast,
     Constant,
-    Named,
     Operator,
-    StopGradient,
 )
 from tinychain_conformance.case import Array, Case
 from tinychain_conformance.cases import CASES
@@ -70,7 +69,7 @@ class Use(NamedTuple):
 def operators_of_the_grid() -> tuple[type[Operator], ...]:
     """Return the operators that a backend can meet, in the order of the grid."""
     kinds = dict.fromkeys(type(case.operator) for case in CASES)
-    return tuple(kind for kind in kinds if kind not in (Named, StopGradient))
+    return tuple(kind for kind in kinds if kind not in MARKS)
 
 
 def uses_of(operator: type[Operator], dtype: DType) -> list[Use]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -168,7 +169,7 @@ def test_saving_fails_whole_and_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_without_the_package_an_error_names_the_extra(tmp_path, monkeypatch):
     session = SESSIONS["adam"]()
-    monkeypatch.setattr(checkpoints, "_library", None)
+    monkeypatch.setitem(sys.modules, "safetensors", None)
     for call in (session.save, session.restore):
         with pytest.raises(BindingError, match=r"tinychain-compile\[checkpoints\]"):
             call(tmp_path / "run.safetensors")

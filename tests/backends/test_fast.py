@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -156,6 +158,6 @@ def test_without_numba_the_error_names_the_extra(monkeypatch):
             lambda w: (w * w).sum(), inputs={"w": np.ones(3)}, parameters=["w"], optimizer=SGD()
         )
     )
-    monkeypatch.setattr(fusing, "_numba", None)
+    monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(BindingError, match=r"tinychain-compile\[fast\]"):
         NumpySession(step, {"w": np.ones(3)}, fast=True)

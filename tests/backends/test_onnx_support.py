@@ -11,8 +11,8 @@ import pytest
 from tests.support.scripts import load
 from tinychain_backends.onnx import OnnxContainer, OnnxProgram, OnnxSession
 from tinychain_backends.onnx.handlers import NodeHandlers
-from tinychain_backends.onnx.installed import Library
 from tinychain_backends.onnx.support import TABLE
+from tinychain_backends.sessions.installed import Library
 from tinychain_compile import SGD, TensorType, compile_function
 from tinychain_compile.errors import BackendError, BindingError, CompilationError
 

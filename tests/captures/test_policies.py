@@ -22,7 +22,7 @@ from tinychain_compile import (
     compile_training_step,
     print_graph,
 )
-from tinychain_compile.captures.costs import PRODUCTS, bytes_of, total_work, work_of
+from tinychain_compile.captures.costs import PRODUCTS, weight_of, total_work, work_of
 from tinychain_compile.captures.minimum_cut import Problem
 from tinychain_compile.errors import CompilationError, DeclarationError, SettingsError
 from tinychain_compile.functions import dropout, gelu, layer_norm, named, softmax
@@ -178,7 +178,7 @@ def again(operations, wanted, there):
 def test_no_other_set_of_values_is_smaller(seed, recompute_products):
     operations, wanted, free = random_problem(seed)
     cut = Problem(operations, wanted, free, recompute_products).fewest_bytes()
-    assert cut.bytes == sum(map(bytes_of, cut.kept))
+    assert cut.bytes == sum(map(weight_of, cut.kept))
     assert cut.work == total_work(again(operations, wanted, free | cut.kept))
     candidates = [
         op.output
@@ -190,7 +190,7 @@ def test_no_other_set_of_values_is_smaller(seed, recompute_products):
         for kept in itertools.combinations(candidates, count):
             redone = again(operations, wanted, free | set(kept))
             if recompute_products or not any(type(op.operator) in PRODUCTS for op in redone):
-                best.append((sum(map(bytes_of, kept)), total_work(redone)))
+                best.append((sum(map(weight_of, kept)), total_work(redone)))
     assert (cut.bytes, cut.work) == min(best)
 
 

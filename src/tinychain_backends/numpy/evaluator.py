@@ -11,7 +11,7 @@ from tinychain_backends.numpy.calls import Array, call_for
 from tinychain_backends.numpy.symbols import resolve_keywords
 from tinychain_backends.sessions.binding import Binding
 from tinychain_compile import Graph, Value
-from tinychain_compile.operators import Named, StopGradient
+from tinychain_compile.operators import MARKS
 
 
 class NumpyEvaluator:
@@ -33,7 +33,7 @@ class NumpyEvaluator:
         with np.errstate(all="ignore"):
             for operation in graph.operations:
                 operands = [values[value] for value in operation.inputs]
-                if isinstance(operation.operator, (Named, StopGradient)):
+                if isinstance(operation.operator, MARKS):
                     values[operation.output] = operands[0]
                     continue
                 call = call_for(operation.operator)

@@ -11,17 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinychain_backends.numpy.calls import Array
-from tinychain_compile import BindingError, LoweredOperation, Operation, Value
+from tinychain_backends.sessions.installed import Library
+from tinychain_compile import LoweredOperation, Operation, Value
 from tinychain_compile import operators as o
 from tinychain_compile.operators import Operator
 
-_numba: Any = None
-try:
-    import numba
-
-    _numba = numba
-except ImportError:  # it is an extra
-    pass
+numba = Library("numba", "fast")
 
 _PLAIN: Mapping[type[Operator], str] = MappingProxyType(
     {
@@ -79,21 +74,6 @@ class Fused(NamedTuple):
     source: str
 
 
-def check_installed() -> None:
-    """Check that numba is there.
-
-    Raises:
-        BindingError: It is not.
-    """
-    if _numba is None:
-        raise BindingError(
-            "fast",
-            expected="the package numba",
-            got="none",
-            hint="pip install 'tinychain-compile[fast]'",
-        )
-
-
 def fused(
     lowered: Sequence[LoweredOperation], outputs: Collection[str]
 ) -> list[LoweredOperation | Fused]:
@@ -121,9 +101,10 @@ def fused(
 
     for place, row in enumerate(lowered):
         operation = row.sources[0]
-        if not _is_plain(operation) or (run and not _joins(operation, run[-1].sources[0])):
+        is_plain = _is_plain(operation)
+        if not is_plain or (run and not _joins(operation, run[-1].sources[0])):
             flush(place)
-        if _is_plain(operation):
+        if is_plain:
             run.append(row)
         else:
             result.append(row)
@@ -214,5 +195,5 @@ def _compiled(text: str, dtype: str) -> Callable[..., None]:
     """Return a loop compiled; runs of the same operations share it."""
     names: dict[str, Any] = {"dtype": np.dtype(dtype).type, "math": math}
     exec(compile(text, "<loop>", "exec"), names)
-    loop: Callable[..., None] = _numba.njit(error_model="numpy")(names["loop"])
+    loop: Callable[..., None] = numba.njit(error_model="numpy")(names["loop"])
     return loop

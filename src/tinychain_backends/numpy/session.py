@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tinychain_backends.numpy.assembly import NumpyProgram
-from tinychain_backends.numpy.fusing import check_installed
+from tinychain_backends.numpy.fusing import numba
 from tinychain_backends.sessions.scalars import Given
 from tinychain_backends.sessions.session import TrainingSession, programs_of
 from tinychain_compile import CompiledTrainingStep, LoweredProgram
@@ -42,7 +42,7 @@ class NumpySession(TrainingSession):
         fast: bool = False,
     ) -> None:
         if fast:
-            check_installed()
+            numba.check()
 
         def program(lowered: LoweredProgram, name: str) -> NumpyProgram:
             return NumpyProgram(lowered, name, fast=fast, reuses=True)

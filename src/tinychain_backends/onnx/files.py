@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.installed import onnx
+from tinychain_backends.onnx.libraries import onnx
 from tinychain_backends.onnx.models import ModelBuilder
 from tinychain_backends.onnx.step_models import FORMAT, METADATA, StepModels
 from tinychain_backends.sessions.binding import Array, check_names

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.installed import onnx
+from tinychain_backends.onnx.libraries import onnx
 from tinychain_backends.onnx.nodes import Array, Emission, Node, symbol
 from tinychain_compile import LoweredProgram, Operation, TensorType, source_line
 

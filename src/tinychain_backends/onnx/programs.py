@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.installed import onnxruntime
+from tinychain_backends.onnx.libraries import onnxruntime
 from tinychain_backends.onnx.models import ModelBuilder
 from tinychain_backends.sessions.binding import Array
 from tinychain_compile import BackendError, LoweredProgram, TensorType

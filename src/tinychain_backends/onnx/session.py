@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.installed import onnxruntime
+from tinychain_backends.onnx.libraries import onnxruntime
 from tinychain_backends.onnx.programs import OnnxProgram, runtime_error, runtime_session
 from tinychain_backends.onnx.step_models import (
     description,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.installed import Library
 from tinychain_backends.onnx.programs import model_of, runtime_error
 from tinychain_backends.sessions.binding import Array
+from tinychain_backends.sessions.installed import Library
 from tinychain_compile import LoweredProgram, TensorType
 
 openvino = Library("openvino", "openvino")

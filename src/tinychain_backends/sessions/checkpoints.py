@@ -13,17 +13,13 @@ import ml_dtypes
 import numpy as np
 
 from tinychain_backends.sessions.binding import Array
+from tinychain_backends.sessions.installed import Library
 from tinychain_backends.sessions.state import TrainingState, read_only
 from tinychain_compile import BindingError
 from tinychain_compile.schedules import LossScaleState
 
-_library: Any = None
-try:
-    import safetensors.numpy  # pyright: ignore[reportUnusedImport]
-
-    _library = safetensors
-except ImportError:  # it is an extra
-    pass
+_safetensors = Library("safetensors", "checkpoints")
+_arrays = Library("safetensors.numpy", "checkpoints")
 
 _FORMAT = "tinychain-compile 1"
 _DTYPES: dict[str, Any] = {
@@ -41,7 +37,7 @@ _DTYPES: dict[str, Any] = {
 
 def save_state(state: TrainingState, path: str | os.PathLike[str]) -> None:
     """Write a state; whoever reads meanwhile sees the old file or the new one."""
-    _check_installed()
+    _safetensors.check()
     metadata = {
         "format": _FORMAT,
         "step": str(state.steps),
@@ -50,7 +46,7 @@ def save_state(state: TrainingState, path: str | os.PathLike[str]) -> None:
     if state.loss_scale is not None:
         metadata["loss_scale"] = repr(state.loss_scale.scale)
         metadata["good_steps"] = str(state.loss_scale.good_steps)
-    _replace(Path(path), _library.numpy.save(state.arrays, metadata))
+    _replace(Path(path), _arrays.save(state.arrays, metadata))
 
 
 def restored_state(state: TrainingState, path: str | os.PathLike[str]) -> TrainingState:
@@ -80,18 +76,18 @@ def restored_state(state: TrainingState, path: str | os.PathLike[str]) -> Traini
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, str]]:
-    _check_installed()
+    _safetensors.check()
     file = Path(path)
     content = file.read_bytes()
     try:
-        entries = _library.deserialize(content)
-        with _library.safe_open(file, framework="np") as opened:
+        entries = _safetensors.deserialize(content)
+        with _safetensors.safe_open(file, framework="np") as opened:
             metadata: dict[str, str] = opened.metadata() or {}
         arrays = {
             name: np.frombuffer(entry["data"], _DTYPES[entry["dtype"]]).reshape(entry["shape"])
             for name, entry in entries
         }
-    except (_library.SafetensorError, KeyError) as error:
+    except (_safetensors.SafetensorError, KeyError) as error:
         raise BindingError(
             f"checkpoint {file}", expected="a safetensors file", got=str(error)
         ) from error
@@ -150,13 +146,3 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def _check_installed() -> None:
-    if _library is None:
-        raise BindingError(
-            "checkpoints",
-            expected="the package safetensors",
-            got="none",
-            hint="pip install 'tinychain-compile[checkpoints]'",
-        )

@@ -31,7 +31,7 @@ PRODUCTS: frozenset[type[Operator]] = frozenset(
 """Operators whose work is a multiple of the elements that they read and write."""
 
 
-def bytes_of(value: Value) -> int:
+def weight_of(value: Value) -> int:
     """Return the bytes of a value, symbols taken for a typical size."""
     return _size(value.type.shape) * value.type.dtype.itemsize
 

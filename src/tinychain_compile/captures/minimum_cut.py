@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from tinychain_compile.captures.costs import PRODUCTS, bytes_of, total_work, work_of
+from tinychain_compile.captures.costs import PRODUCTS, total_work, weight_of, work_of
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.graph import Operation, Value
 from tinychain_compile.operators import Slice
@@ -52,6 +52,9 @@ class Problem:
         self._wanted = [value for value in wanted if value not in free]
         self._free = free
         self._recompute_products = recompute_products
+        self._index = {operation.output: i for i, operation in enumerate(operations)}
+        self._weights = [weight_of(operation.output) for operation in operations]
+        self._work = [work_of(operation) for operation in operations]
         self._flow: Any = _networkx()
 
     def fewest_bytes(self) -> Cut:
@@ -75,9 +78,10 @@ class Problem:
         for _ in range(_STEPS):
             middle = (low + high) / 2
             cut = self._cut(_SCALE, max(round(_SCALE * 2.0**middle), 1))
-            if fits(cut):
+            is_fitting = fits(cut)
+            if is_fitting:
                 best = cut
-            if fits(cut) == rising:
+            if is_fitting == rising:
                 high = middle
             else:
                 low = middle
@@ -90,21 +94,19 @@ class Problem:
         """
         graph: Any = self._flow.DiGraph()
         graph.add_nodes_from((_SOURCE, _SINK))
-        index = {operation.output: i for i, operation in enumerate(self._operations)}
-        for operation, i in zip(self._operations, index.values(), strict=True):
+        index = self._index
+        for i, operation in enumerate(self._operations):
             if operation.output in self._free:
                 continue
             operator = operation.operator
             if (operator.is_movement and not isinstance(operator, Slice)) or operator.is_literal:
                 graph.add_edge(2 * i, 2 * i + 1)
             else:
-                graph.add_edge(
-                    2 * i, 2 * i + 1, capacity=price_of_bytes * bytes_of(operation.output)
-                )
+                graph.add_edge(2 * i, 2 * i + 1, capacity=price_of_bytes * self._weights[i])
             if type(operator) in PRODUCTS and not self._recompute_products:
                 graph.add_edge(_SOURCE, 2 * i)
-            elif work := work_of(operation):
-                graph.add_edge(_SOURCE, 2 * i, capacity=price_of_work * work)
+            elif self._work[i]:
+                graph.add_edge(_SOURCE, 2 * i, capacity=price_of_work * self._work[i])
             for value in operation.inputs:
                 if value in index and value not in self._free:
                     graph.add_edge(2 * index[value] + 1, 2 * i)
@@ -116,12 +118,9 @@ class Problem:
             for value, i in index.items()
             if 2 * i in kept_side and 2 * i + 1 in graph and 2 * i + 1 not in kept_side
         )
-        again = [
-            operation
-            for operation, i in zip(self._operations, index.values(), strict=True)
-            if 2 * i in graph and 2 * i not in kept_side
-        ]
-        return Cut(kept, sum(map(bytes_of, kept)), total_work(again))
+        again = (i for i in index.values() if 2 * i in graph and 2 * i not in kept_side)
+        weight = sum(self._weights[index[value]] for value in kept)
+        return Cut(kept, weight, sum(self._work[i] for i in again))
 
 
 def _networkx() -> Any:

@@ -18,7 +18,7 @@ from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.graph import IdSource, NamedValue, Operation, Value
 from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.movement import movement_chain
-from tinychain_compile.operators import Named, StopGradient
+from tinychain_compile.operators import MARKS, Named
 
 
 class PolicyPlanner:
@@ -121,7 +121,7 @@ def _made_again(
 def _copied(operation: Operation, copies: dict[Value, Value], ids: IdSource) -> Operation | None:
     """Return an operation done again, reading copies; marks are left out."""
     inputs = tuple([copies.get(value, value) for value in operation.inputs])
-    if isinstance(operation.operator, (Named, StopGradient)):
+    if isinstance(operation.operator, MARKS):
         copies[operation.output] = inputs[0]
         return None
     copy = Operation(operation.operator, inputs, next(ids), operation.origin)

@@ -118,6 +118,9 @@ VISION: tuple[type[Operator], ...] = (
 LITERALS: tuple[type[Operator], ...] = (Constant, Iota, DimensionSize)
 """What every backend must bring in some way of its own, beside the twelve."""
 
+MARKS: tuple[type[Operator], ...] = (Named, StopGradient)
+"""What says something of a value to the stages, and is gone before anything is lowered."""
+
 OPERATORS: tuple[type[Operator], ...] = (
     *LITERALS,
     *BASIS,
@@ -243,6 +246,7 @@ __all__ = [
     "ELEMENTWISE",
     "FULL",
     "LITERALS",
+    "MARKS",
     "OPERATORS",
     "TIERS",
     "VISION",

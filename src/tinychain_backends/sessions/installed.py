@@ -1,4 +1,4 @@
-"""The libraries of the extra ``onnx``: imported when they are first used."""
+"""Libraries that extras bring: imported when they are first used."""
 
 from __future__ import annotations
 
@@ -34,12 +34,16 @@ class Library:
             return import_module(self._name)
         except ImportError as error:
             raise BindingError(
-                f"the package {self._name}",
+                f"the package {self._name.partition('.')[0]}",
                 expected="installed",
                 got="none",
                 hint=f"pip install 'tinychain-compile[{self._extra}]'",
             ) from error
 
+    def check(self) -> None:
+        """Import the library now.
 
-onnx = Library("onnx", "onnx")
-onnxruntime = Library("onnxruntime", "onnx")
+        Raises:
+            BindingError: It is not installed.
+        """
+        assert self.module
