@@ -43,3 +43,26 @@ def test_a_number_below_one_is_refused(program, arguments):
     with pytest.raises(subprocess.CalledProcessError) as caught:
         run(*arguments, program=program)
     assert "at least 1" in caught.value.stderr
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_the_digits_train_on_a_runtime_as_on_numpy(backend):
+    arguments = ("--epochs", "2")
+    assert run(*arguments, "--backend", backend) == run(*arguments)
+
+
+@pytest.mark.slow
+def test_the_convolutional_network_trains_on_onnx_runtime():
+    output = run("--epochs", "3", "--backend", "onnx", program="digits_cnn.py")
+    accuracy = re.fullmatch(r"test accuracy: (\d+\.\d)%", output.splitlines()[-1])
+    assert accuracy is not None
+    assert float(accuracy[1]) > 95
+
+
+@pytest.mark.slow
+def test_the_transformer_trains_on_onnx_runtime_as_on_numpy():
+    losses = []
+    for backend in ("onnx", "numpy"):
+        output = run("--steps", "30", "--backend", backend, program="characters.py")
+        losses.append(float(output.splitlines()[-1].split()[2]))
+    assert losses[0] == pytest.approx(losses[1], abs=2e-3)
