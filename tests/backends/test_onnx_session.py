@@ -345,3 +345,17 @@ def test_bfloat16_is_refused_with_the_reason_and_the_lines():
             optimizer=SGD(),
         )
     assert "np.tanh(x @ w1 + b1)" in str(caught.value)
+
+
+def test_steps_copy_no_state_until_it_is_read(monkeypatch):
+    _, session = sessions("onnxruntime", classified, TYPES, START, Adam())
+    session.step(batch_of(5), learning_rate=0.1)
+    merged = session._merged
+    copies = []
+    monkeypatch.setattr(merged, "arrays", lambda real=merged.arrays: copies.append(1) or real())
+    for number in range(3):
+        session.step(batch_of(5, number), learning_rate=0.1)
+    assert not copies
+    assert session.state.steps == 4
+    assert session.parameters["w1"].shape == (6, 9)
+    assert copies == [1]

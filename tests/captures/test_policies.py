@@ -22,7 +22,7 @@ from tinychain_compile import (
     compile_training_step,
     print_graph,
 )
-from tinychain_compile.captures.costs import PRODUCTS, weight_of, total_work, work_of
+from tinychain_compile.captures.costs import PRODUCTS, total_work, weight_of, work_of
 from tinychain_compile.captures.minimum_cut import Problem
 from tinychain_compile.errors import CompilationError, DeclarationError, SettingsError
 from tinychain_compile.functions import dropout, gelu, layer_norm, named, softmax

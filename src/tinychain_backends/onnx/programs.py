@@ -43,6 +43,7 @@ def runtime_error(model: Any, error: Exception) -> BackendError:
         expected="one that the runtime takes and runs",
         got=message,
         location=_place_in(model, message),
+        hint="Leave its type to the decomposition (see Measured), or use another.",
     )
 
 

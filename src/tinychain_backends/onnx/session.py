@@ -136,7 +136,7 @@ class MergedStep:
         outputs = [row.name for row in self._session.get_outputs()]
         self._reported = [n for n in outputs if n not in carried and not n.startswith("new/")]
         self._unused = [n for n in outputs if n.startswith("new/") and n not in carried]
-        first = {name: np.array(array) for name, array in state.items()}
+        first = {name: np.array(array, order="C") for name, array in state.items()}
         second = {name: np.empty_like(a) if name in self._carry else a for name, a in first.items()}
         self._sets = (first, second)
         self._current = 0

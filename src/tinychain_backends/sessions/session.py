@@ -240,7 +240,7 @@ class TrainingSession:
 
     def _after(self, published: Mapping[str, Array]) -> dict[str, Any]:
         """Return the counters after a step, but for the number of updates."""
-        scale = self.state.loss_scale
+        scale = self._state.loss_scale
         if self._loss_scale is not None and scale is not None:
             scale = self._loss_scale.after(scale, _is_finite(published))
         return {"micro_batches": 0, "loss_scale": scale}
