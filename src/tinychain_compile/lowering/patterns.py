@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tinychain_compile.artifacts import TargetValue
 from tinychain_compile.errors import BackendError
@@ -80,9 +80,10 @@ class PatternHook:
                 )
         self.rules = tuple(rules)
         self.lookahead = lookahead
-        self._rules_with: dict[type[Operator], list[tuple[Pattern, Replacement]]] = {}
-        for rule in self.rules:
-            for operator in _operators_in(rule[0]):
+        self._rules_with: dict[type[Operator], list[_Rule]] = {}
+        for declared, replacement in self.rules:
+            rule = _Rule(declared, replacement, _operators_in(declared))
+            for operator in rule.operators:
                 self._rules_with.setdefault(operator, []).append(rule)
 
     def fuse(self, context: FusionContext) -> FusionResult | Declined | None:
@@ -92,8 +93,13 @@ class PatternHook:
             return None
         declined: list[Declined] = []
         made = {candidate.output_value_id: candidate for candidate in context.candidates}
-        for declared, replacement in rules:
-            for root in context.candidates:
+        roots: dict[type[Operator], list[FusionCandidate]] = {}
+        for candidate in context.candidates:
+            roots.setdefault(type(candidate.operator), []).append(candidate)
+        for declared, replacement, operators in rules:
+            if not roots.keys() >= operators:
+                continue
+            for root in roots[declared.operator]:
                 found = _match(declared, root, made)
                 if found is None:
                     continue
@@ -113,9 +119,17 @@ class PatternHook:
         return reasons_of(declined)
 
 
-def _operators_in(declared: Pattern) -> set[type[Operator]]:
-    """Return every operator class of a pattern; what is offered must be of one of them."""
-    found = {declared.operator}
+class _Rule(NamedTuple):
+    """A pattern, its replacement, and the operator classes that a window must hold for it."""
+
+    declared: Pattern
+    replacement: Replacement
+    operators: frozenset[type[Operator]]
+
+
+def _operators_in(declared: Pattern) -> frozenset[type[Operator]]:
+    """Return every operator class of a pattern."""
+    found = frozenset((declared.operator,))
     for operand in declared.operands:
         if isinstance(operand, Pattern):
             found |= _operators_in(operand)
