@@ -142,3 +142,49 @@ def test_decay_and_descent_are_one():
     arrays = {"x": normal(5, 3), "w": normal(3, 4)}
     claims = prove(lambda x, w: np.mean((x @ w) ** 2), arrays, AdamW())
     assert ("axpy", "axpy") in claims
+
+
+def test_softmax_along_two_axes_is_left():
+    def loss(x, w):
+        powers = np.exp(x - np.max(x, axis=1, keepdims=True))
+        return np.mean(powers / np.sum(powers, axis=0, keepdims=True) * w)
+
+    claims = prove(loss, {"x": normal(5, 7), "w": normal(7)}, tolerance=1e-5)
+    assert not any("exp" in claim for claim in claims)
+
+
+@pytest.mark.parametrize("axis", [0, (0, 1)])
+def test_normalization_over_the_first_axes_is_left_or_whole(axis):
+    def loss(x, w):
+        centred = x - np.mean(x, axis=axis, keepdims=True)
+        return np.mean(centred / np.sqrt(np.var(x, axis=axis, keepdims=True) + 1e-3) * w)
+
+    claims = prove(loss, {"x": normal(5, 7), "w": normal(7)}, tolerance=1e-5)
+    assert any("sqrt" in claim for claim in claims) == (axis == (0, 1))
+
+
+@pytest.mark.parametrize("function", [by_variance, gelu])
+def test_f64_is_left_where_the_runtime_computes_in_f32(function):
+    x, w = normal(5, 7).astype("f8"), normal(7).astype("f8")
+    claims = prove(lambda x, w: np.mean(function(x) * w), {"x": x, "w": w}, tolerance=1e-12)
+    assert not any(WRITTEN_OUT[function] in claim for claim in claims)
+
+
+def test_an_epsilon_that_is_fed_is_left():
+    def loss(x, epsilon, w):
+        centred = x - np.mean(x, axis=1, keepdims=True)
+        return np.mean(centred / np.sqrt(np.var(x, axis=1, keepdims=True) + epsilon) * w)
+
+    arrays = {"x": normal(5, 7), "epsilon": np.float32(1e-3), "w": normal(7)}
+    claims = prove(loss, arrays, tolerance=1e-5)
+    assert not any("sqrt" in claim for claim in claims)
+
+
+def test_a_number_that_was_read_before_is_known_too():
+    """The second gelu reads the literals of the first."""
+
+    def loss(x, w):
+        return np.mean((gelu(x) + gelu(x * 2.0)) * w)
+
+    claims = prove(loss, {"x": normal(5, 7), "w": normal(7)}, tolerance=1e-5)
+    assert sum("erf" in claim for claim in claims) >= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tinychain_backends.onnx.programs import OnnxProgram
+from tinychain_backends.onnx.step_models import symbol_inputs
 from tinychain_backends.sessions.function import FunctionRunner
 from tinychain_compile import CompiledFunction
 
@@ -17,5 +18,8 @@ class OnnxFunction(FunctionRunner):
 
     def __init__(self, record: CompiledFunction, *, threads: int | None = None) -> None:
         names = {value_id: name for name, value_id in record.input_value_ids.items()}
-        program = OnnxProgram(record.program, "function", names=names, threads=threads)
+        sources = symbol_inputs(record)
+        program = OnnxProgram(
+            record.program, "function", names=names, sources=sources, threads=threads
+        )
         super().__init__(record, program)

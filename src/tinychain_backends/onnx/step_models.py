@@ -10,6 +10,7 @@ from tinychain_backends.onnx.handlers import onnx_registry
 from tinychain_backends.onnx.hooks import onnx_hook
 from tinychain_backends.onnx.models import ModelBuilder
 from tinychain_compile import (
+    CompiledFunction,
     CompiledTrainingStep,
     Fill,
     FusionHook,
@@ -165,9 +166,13 @@ def forward_names(record: CompiledTrainingStep) -> dict[str, str]:
     return names
 
 
-def symbol_inputs(record: CompiledTrainingStep) -> dict[str, tuple[str, str, TensorType, int]]:
+def symbol_inputs(
+    record: CompiledTrainingStep | CompiledFunction,
+) -> dict[str, tuple[str, str, TensorType, int]]:
     """Return the declared input that each symbol can be read off."""
-    types = {name: value.type for name, value in record.source_forward_graph.inputs}
+    is_function = isinstance(record, CompiledFunction)
+    graph = record.source_graph if is_function else record.source_forward_graph
+    types = {name: value.type for name, value in graph.inputs}
     return {
         symbol: (record.input_value_ids[name], name, types[name], axis)
         for symbol, (name, axis) in record.symbol_sources.items()

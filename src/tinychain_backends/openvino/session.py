@@ -57,4 +57,6 @@ class OpenVinoFunction(FunctionRunner):
 
     def __init__(self, record: CompiledFunction) -> None:
         names = {value_id: name for name, value_id in record.input_value_ids.items()}
-        super().__init__(record, OpenVinoProgram(record.program, "function", names=names))
+        sources = symbol_inputs(record)
+        program = OpenVinoProgram(record.program, "function", names=names, sources=sources)
+        super().__init__(record, program)
