@@ -170,8 +170,10 @@ def symbol_inputs(
     record: CompiledTrainingStep | CompiledFunction,
 ) -> dict[str, tuple[str, str, TensorType, int]]:
     """Return the declared input that each symbol can be read off."""
-    is_function = isinstance(record, CompiledFunction)
-    graph = record.source_graph if is_function else record.source_forward_graph
+    if isinstance(record, CompiledFunction):
+        graph = record.source_graph
+    else:
+        graph = record.source_forward_graph
     types = {name: value.type for name, value in graph.inputs}
     return {
         symbol: (record.input_value_ids[name], name, types[name], axis)
