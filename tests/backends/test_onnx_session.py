@@ -359,3 +359,12 @@ def test_steps_copy_no_state_until_it_is_read(monkeypatch):
     assert session.state.steps == 4
     assert session.parameters["w1"].shape == (6, 9)
     assert copies == [1]
+
+
+def test_a_loss_of_parameters_alone_needs_no_batch():
+    start = {"w": normal(3)}
+    ours, other = sessions("onnxruntime", lambda w: np.sum(w * w), start, start, Adam())
+    for _ in range(3):
+        losses = [s.step({}, learning_rate=0.1)["loss"] for s in (ours, other)]
+        np.testing.assert_allclose(*losses, rtol=1e-6)
+    assert_same_state(ours, other)

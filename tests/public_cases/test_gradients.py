@@ -10,6 +10,7 @@ import pytest
 from reference import ReferenceContainer, ReferenceTrainer
 from tests.public_cases.case_format import array, check_gradients, loss_of, of_kind
 from tinychain_backends.numpy import NumpyContainer, NumpySession
+from tinychain_backends.onnx import OnnxContainer, OnnxSession
 from tinychain_compile import SGD, CompileOptions
 from tinychain_compile.functions import stop_gradient
 
@@ -60,6 +61,24 @@ def test_they_are_right_in_the_twelve_operators_alone(case_id):
     batch = {name: a for name, a in arrays.items() if name not in case["wrt"]}
     loss, gradients = trainer.value_and_gradients(batch)
     check_gradients(case, loss, gradients)
+
+
+@pytest.mark.filterwarnings("ignore::tinychain_compile.errors.PrecisionWarning")
+@pytest.mark.parametrize("case_id", GRADIENTS)
+def test_they_are_right_on_onnx_runtime_and_so_is_a_step(case_id):
+    case = GRADIENTS[case_id]
+    arrays = {name: array(encoded) for name, encoded in case["inputs"].items()}
+    step = compiled(case, arrays, OnnxContainer, DOORS["numpy"])
+    parameters = {name: arrays[name] for name in case["wrt"]}
+    session = OnnxSession(step, parameters)
+    batch = {name: a for name, a in arrays.items() if name not in parameters}
+    loss, gradients = session.value_and_gradients(batch)
+    check_gradients(case, loss, gradients)
+    session.step(batch, learning_rate=0.125)
+    for name, start in parameters.items():
+        moved = start - start.dtype.type(0.125) * gradients[name]
+        tolerance = 8 * float(np.finfo(start.dtype).eps)
+        np.testing.assert_allclose(session.parameters[name], moved, tolerance, tolerance)
 
 
 def compiled(case, arrays, container, door):

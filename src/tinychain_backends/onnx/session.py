@@ -146,10 +146,10 @@ class MergedStep:
 
     def run(self, batch: Mapping[str, Array], scalars: Mapping[str, float]) -> dict[str, Array]:
         """Write the next state, and return the other outputs, in arrays of their own."""
-        if any(
-            name not in self._fed or self._fed[name].shape != a.shape for name, a in batch.items()
-        ):
+        shapes = {name: array.shape for name, array in batch.items()}
+        if shapes != self._shapes:
             self._bind(batch)
+            self._shapes = shapes
         for name, array in batch.items():
             np.copyto(self._fed[name], array)
         for name, source in self._scalar_names.items():
