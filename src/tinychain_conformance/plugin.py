@@ -41,5 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load the backend, and collect rows where the tests run."""
     if config.getoption("--backend") is None:
         return
-    kit: Any = import_module("tinychain_conformance.kit")
+    try:
+        kit: Any = import_module("tinychain_conformance.kit")
+    except ImportError as error:
+        raise pytest.UsageError(
+            f"the conformance kit needs {error.name or error}: "
+            "pip install 'tinychain-compile[conformance]'"
+        ) from error
     config.pluginmanager.register(kit.Kit(config), "tinychain_conformance_kit")

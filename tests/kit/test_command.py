@@ -118,6 +118,16 @@ def test_what_is_no_backend_is_refused_by_name(elsewhere, options, part):
     assert part in result.stdout + result.stderr
 
 
+def test_a_missing_library_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("raise ImportError('none', name='rich')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = run("--backend", "reference:ReferenceContainer")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "needs rich" in result.stdout + result.stderr
+    assert "tinychain-compile[conformance]" in result.stdout + result.stderr
+
+
 def test_without_a_backend_the_kit_leaves_a_run_alone():
     result = run()
     assert result.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
