@@ -24,6 +24,7 @@ def normal(*shape):
     return RNG.normal(size=shape).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operators_of_the_grid(), ids=lambda operator: operator.name)
 def test_an_operator_is_right_whole_or_decomposed(operator):
     for dtype in (F32, I64):

@@ -52,7 +52,9 @@ RUNTIMES = {
     "onnxruntime": (OnnxContainer, OnnxSession),
     "openvino": (OpenVinoContainer, OpenVinoSession),
 }
-each_runtime = pytest.mark.parametrize("runtime", RUNTIMES)
+each_runtime = pytest.mark.parametrize(
+    "runtime", ["onnxruntime", pytest.param("openvino", marks=pytest.mark.slow)]
+)
 
 
 def classified(x, labels, w1, b1, w2):

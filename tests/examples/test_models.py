@@ -45,6 +45,7 @@ def test_a_number_below_one_is_refused(program, arguments):
     assert "at least 1" in caught.value.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["onnx", "openvino"])
 def test_the_digits_train_on_a_runtime_as_on_numpy(backend):
     arguments = ("--epochs", "2")

@@ -97,6 +97,7 @@ def test_a_wrong_backend_fails_with_the_operator_and_all_three_reports_say_so(el
         assert "exp" in (report / name).read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "part"),
     [
@@ -118,6 +119,7 @@ def test_what_is_no_backend_is_refused_by_name(elsewhere, options, part):
     assert part in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_library_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "rich").mkdir()
     (tmp_path / "rich" / "__init__.py").write_text("raise ImportError('none', name='rich')")
@@ -128,6 +130,7 @@ def test_a_missing_library_says_what_to_install(tmp_path, monkeypatch):
     assert "tinychain-compile[conformance]" in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_without_a_backend_the_kit_leaves_a_run_alone():
     result = run()
     assert result.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
