@@ -16,13 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from tinychain_compile import (
     NO_FUSION,
     CompiledTrainingStep,
-    Fill,
     FusionHook,
     HandlerRegistry,
     LoweredProgram,
     OperationContext,
     OperationHandlerRegistry,
-    SlotCompilation,
 )
 from tinychain_compile.container import TrainingStepContainer
 from tinychain_compile.operators import (
@@ -127,14 +125,6 @@ def run(program: LoweredProgram, values: Mapping[str, Array]) -> dict[str, Array
     return {value_id: known[value_id] for value_id in program.selected_outputs}
 
 
-def _initial(slot: SlotCompilation, parameter: Array) -> Array:
-    if isinstance(slot.initial, Fill):
-        return np.full(
-            cast("tuple[int, ...]", slot.type.shape), slot.initial.value, slot.type.dtype
-        )
-    return parameter.astype(slot.type.dtype)
-
-
 class ReferenceTrainer:
     """Holds parameters and state and applies steps, without any check."""
 
@@ -142,7 +132,7 @@ class ReferenceTrainer:
         self.record = record
         self.parameters = {name: np.asarray(array) for name, array in parameters.items()}
         self.slots = {
-            slot.key: _initial(slot, self.parameters[row.name])
+            slot.key: slot.start(self.parameters[row.name])
             for row in record.parameters
             for slot in row.slots
         }

@@ -37,7 +37,7 @@ from tinychain_compile.protocols import (
 )
 from tinychain_compile.reports import ClaimRow, FusionProof, HandlerRanking, SupportReport
 from tinychain_compile.runtime_inputs import STEP
-from tinychain_compile.slots import Fill, Slot, SlotCompilation
+from tinychain_compile.slots import Slot
 from tinychain_compile.trees import flatten
 
 Handlers: TypeAlias = HandlerRegistry | Callable[[], HandlerRegistry]
@@ -206,7 +206,7 @@ def _results(
         bound: dict[str, Any] = {}
         parameter = values[row.value_id]
         given = {"parameter": parameter, "gradient": gradient}
-        given |= {slot.name: _initial(slot, parameter) for slot in row.slots}
+        given |= {slot.name: slot.start(np.asarray(parameter)) for slot in row.slots}
         for role, value in row.lowered_update_graph.inputs:
             scalar = fed[row.runtime_inputs[role]] if role in row.runtime_inputs else None
             bound[value.id] = (
@@ -217,15 +217,6 @@ def _results(
         results[f"new {row.name}"] = updated[row.updated_parameter_value_id]
         results |= {f"new {slot.key}": updated[slot.output_value_id] for slot in row.slots}
     return results
-
-
-def _initial(slot: SlotCompilation, parameter: Any) -> Any:
-    """Return a slot's value before step 1."""
-    if isinstance(slot.initial, Fill):
-        return np.full(
-            cast("tuple[int, ...]", slot.type.shape), slot.initial.value, slot.type.dtype
-        )
-    return np.asarray(parameter, slot.type.dtype)
 
 
 def _difference(left: Any, right: Any) -> float:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
+from tinychain_compile.ir.dimensions import resolve_shape
+from tinychain_compile.ir.dtypes import Array
 from tinychain_compile.ir.types import TensorType
 
 
@@ -57,3 +63,15 @@ class SlotCompilation(NamedTuple):
     initial: Initial
     input_value_id: str
     output_value_id: str
+
+    def start(self, parameter: Array, sizes: Mapping[str, int] = MappingProxyType({})) -> Array:
+        """Return what the slot holds before step 1.
+
+        Args:
+            parameter: The parameter's starting value.
+            sizes: The number each symbol is, where its type has symbols.
+        """
+        if isinstance(self.initial, Fill):
+            shape = resolve_shape(self.type.shape, sizes)
+            return np.full(shape, self.initial.value, self.type.dtype)
+        return parameter.astype(self.type.dtype)

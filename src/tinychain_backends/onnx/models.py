@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,10 @@ _GIVEN = "\0"
 """Marks names of inputs and initializers, which no id can be mistaken for."""
 
 
+SymbolInput: TypeAlias = tuple[str, str, TensorType, int]
+"""An input that a symbol is read off: its id, name and type, and the axis."""
+
+
 class ModelBuilder:
     """Collects inputs, programs and outputs, and makes a model of them.
 
@@ -28,9 +32,7 @@ class ModelBuilder:
             the input's id, name, type, and the axis.
     """
 
-    def __init__(
-        self, name: str, sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None
-    ) -> None:
+    def __init__(self, name: str, sources: Mapping[str, SymbolInput] | None = None) -> None:
         self._name = name
         self._sources = dict(sources or {})
         self._names: dict[str, str] = {}
@@ -230,3 +232,10 @@ def _unique(labels: Iterable[str]) -> list[str]:
         count = seen[label] = seen.get(label, 0) + 1
         names.append(label if count == 1 else f"{label}.{count}")
     return names
+
+
+def types_of(program: LoweredProgram) -> dict[str, TensorType]:
+    """Return the type of everything that a program reads or makes, by id."""
+    rows = program.dependencies.required_inputs
+    types = {row.value_id: TensorType(row.dtype, row.shape) for row in rows}
+    return types | {op.output_value_id: op.sources[-1].output.type for op in program.operations}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tinychain_backends.onnx.libraries import onnxruntime
-from tinychain_backends.onnx.models import ModelBuilder
+from tinychain_backends.onnx.models import ModelBuilder, SymbolInput, types_of
 from tinychain_backends.sessions.binding import Array
-from tinychain_compile import BackendError, LoweredProgram, TensorType
+from tinychain_compile import BackendError, LoweredProgram
 
 
 def runtime_session(model: Any, threads: int | None = None) -> Any:
@@ -55,8 +56,8 @@ def _place_in(model: Any, message: str) -> str | None:
     return None
 
 
-class OnnxProgram:
-    """A lowered program as a model and a session of the runtime.
+class ModelProgram(ABC):
+    """A lowered program as an ONNX model that some runtime runs.
 
     Args:
         lowered: A program whose target values are nodes.
@@ -64,7 +65,6 @@ class OnnxProgram:
         names: Names to show for ids, such as those of declared inputs.
         sources: Inputs that carry symbols that none of the program's own inputs does: by symbol,
             the input's id, name, type, and the axis.
-        threads: How many threads an operation may use.
 
     Attributes:
         model: The model.
@@ -76,12 +76,20 @@ class OnnxProgram:
         name: str,
         *,
         names: Mapping[str, str] | None = None,
-        sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None,
-        threads: int | None = None,
+        sources: Mapping[str, SymbolInput] | None = None,
     ) -> None:
-        self.model, self._input_ids, self._output_ids = model_of(lowered, name, names, sources)
-        self._session = runtime_session(self.model, threads)
-        self._names = [output.name for output in self.model.graph.output]
+        shown = names or {}
+        builder = ModelBuilder(name, sources)
+        types = types_of(lowered)
+        for row in lowered.dependencies.required_inputs:
+            value_id = row.value_id
+            builder.input(value_id, shown.get(value_id, value_id), types[value_id])
+        builder.program(lowered)
+        self._output_ids = list(dict.fromkeys(lowered.selected_outputs))
+        for value_id in self._output_ids:
+            builder.output(value_id, f"{shown.get(value_id, value_id)}.out", types[value_id])
+        self.model = builder.build()
+        self._input_ids = builder.input_ids
 
     def run(
         self,
@@ -91,32 +99,39 @@ class OnnxProgram:
         """Return the outputs by id, in new arrays."""
         feeds = {name: np.asarray(values[i]) for name, i in self._input_ids.items()}
         try:
-            results = self._session.run(self._names, feeds)
+            results = self.infer(feeds)
         except Exception as error:
             raise runtime_error(self.model, error) from error
-        return dict(zip(self._output_ids, map(np.asarray, results), strict=True))
+        return dict(zip(self._output_ids, results, strict=True))
+
+    @abstractmethod
+    def infer(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """Return the outputs of the model in order, in new arrays, given its inputs by name."""
 
 
-def model_of(
-    lowered: LoweredProgram,
-    name: str,
-    names: Mapping[str, str] | None = None,
-    sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None,
-) -> tuple[Any, dict[str, str], list[str]]:
-    """Return the model of one program, the id of each input by name, and the ids of the outputs."""
-    shown = names or {}
-    builder = ModelBuilder(name, sources)
-    types = {row.value_id: _type(row) for row in lowered.dependencies.required_inputs}
-    for value_id, type in types.items():
-        builder.input(value_id, shown.get(value_id, value_id), type)
-    builder.program(lowered)
-    made = {op.output_value_id: op.sources[-1].output.type for op in lowered.operations}
-    outputs = list(dict.fromkeys(lowered.selected_outputs))
-    for value_id in outputs:
-        type = types[value_id] if value_id in types else made[value_id]
-        builder.output(value_id, f"{shown.get(value_id, value_id)}.out", type)
-    return builder.build(), builder.input_ids, outputs
+class OnnxProgram(ModelProgram):
+    """A lowered program as a model and a session of the runtime.
 
+    Args:
+        lowered: A program whose target values are nodes.
+        name: What the graph is called.
+        names: As for ``ModelProgram``.
+        sources: As for ``ModelProgram``.
+        threads: How many threads an operation may use.
+    """
 
-def _type(row: Any) -> TensorType:
-    return TensorType(row.dtype, row.shape)
+    def __init__(
+        self,
+        lowered: LoweredProgram,
+        name: str,
+        *,
+        names: Mapping[str, str] | None = None,
+        sources: Mapping[str, SymbolInput] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(lowered, name, names=names, sources=sources)
+        self._session = runtime_session(self.model, threads)
+
+    def infer(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """Run the session."""
+        return [np.asarray(result) for result in self._session.run(None, feeds)]

@@ -14,13 +14,14 @@ from tinychain_backends.onnx.step_models import (
     description,
     forward_names,
     merged_model,
+    scalar_inputs,
     symbol_inputs,
 )
-from tinychain_backends.sessions.binding import Array, Binding, check_names
+from tinychain_backends.sessions.binding import Array, Binding
 from tinychain_backends.sessions.scalars import Given
-from tinychain_backends.sessions.session import TrainingSession, programs_of
+from tinychain_backends.sessions.session import TrainingSession, is_finite, programs_of
 from tinychain_backends.sessions.state import TrainingState, read_only
-from tinychain_compile import CompiledTrainingStep, LoweredProgram, flatten
+from tinychain_compile import CompiledTrainingStep, LoweredProgram
 from tinychain_compile.schedules import DynamicLossScale
 
 
@@ -94,15 +95,13 @@ class OnnxSession(TrainingSession):
         merged = self._merged
         if merged is None:
             return super()._advance(batch, scalars)
-        given = flatten(batch, "input", self._batch_names)
-        check_names("batch", given, self._batch_names)
-        arrays, _ = self._batch.bind(given)
+        arrays, _ = self._batch.bind(self._given(batch))
         outputs = merged.run(arrays, scalars)
         published = {name: outputs[name] for name in self._record.published_value_ids}
-        is_finite = bool(published.get("gradients_finite", True))
+        applies = is_finite(published)
         after = self._after(published)
-        self._state = replace(self._state, **after, steps=self._state.steps + is_finite)
-        merged.turn(is_finite)
+        self._state = replace(self._state, **after, steps=self._state.steps + applies)
+        merged.turn(applies)
         self._is_behind = True
         return outputs
 
@@ -124,10 +123,7 @@ class MergedStep:
         described = description(record)
         self._carry: dict[str, str] = described["carry"]
         self._buffers = [row.name for row in record.buffers]
-        self._scalar_names = {
-            (f"${row.name}" if f"${row.name}" in described["scalars"] else row.name): row.name
-            for row in record.runtime_inputs
-        }
+        self._scalar_names = {name: row.name for name, row in scalar_inputs(record).items()}
         self._inputs = {row.name: row for row in self._session.get_inputs()}
         self._sums = {
             row.accumulator.key for row in record.parameters if row.accumulator is not None

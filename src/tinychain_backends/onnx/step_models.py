@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tinychain_backends.onnx.handlers import onnx_registry
 from tinychain_backends.onnx.hooks import onnx_hook
-from tinychain_backends.onnx.models import ModelBuilder
+from tinychain_backends.onnx.models import ModelBuilder, SymbolInput, types_of
 from tinychain_compile import (
     CompiledFunction,
     CompiledTrainingStep,
@@ -16,6 +16,7 @@ from tinychain_compile import (
     FusionHook,
     HandlerRegistry,
     LoweredProgram,
+    RuntimeInput,
     SlotCompilation,
     TensorType,
     lower_graph,
@@ -114,7 +115,6 @@ def description(record: CompiledTrainingStep) -> dict[str, Any]:
         for row in record.parameters
         for slot in (*row.slots, *filter(None, [row.accumulator]))
     }
-    names = {name for name, _ in record.source_forward_graph.inputs}
     described: dict[str, Any] = {
         "format": FORMAT,
         "roles": roles,
@@ -126,17 +126,23 @@ def description(record: CompiledTrainingStep) -> dict[str, Any]:
         "carry": {**{name: new(name) for name in carried}, **held},
         "initial": initial,
         "scalars": {
-            (f"${row.name}" if row.name in names else row.name): {
+            name: {
                 "default": row.default,
                 "range": [repr(float(end)) for end in row.valid_range],
                 "counted": row.name in ("step", "micro_batches"),
             }
-            for row in record.runtime_inputs
+            for name, row in scalar_inputs(record).items()
         },
     }
     if "gradients_finite" in record.published_value_ids:
         described["carry_if"] = "gradients_finite"
     return described
+
+
+def scalar_inputs(record: CompiledTrainingStep) -> dict[str, RuntimeInput]:
+    """Return what is fed beside arrays by its name in models, where inputs have theirs."""
+    taken = {name for name, _ in record.source_forward_graph.inputs}
+    return {f"${r.name}" if r.name in taken else r.name: r for r in record.runtime_inputs}
 
 
 def _auxiliary(record: CompiledTrainingStep) -> dict[str, str]:
@@ -168,7 +174,7 @@ def forward_names(record: CompiledTrainingStep) -> dict[str, str]:
 
 def symbol_inputs(
     record: CompiledTrainingStep | CompiledFunction,
-) -> dict[str, tuple[str, str, TensorType, int]]:
+) -> dict[str, SymbolInput]:
     """Return the declared input that each symbol can be read off."""
     if isinstance(record, CompiledFunction):
         graph = record.source_graph
@@ -186,7 +192,7 @@ def _forward(record: CompiledTrainingStep) -> Any:
     builder = _builder("forward", record, record.forward, names)
     outputs = {"loss": record.loss_value_id, **_auxiliary(record)}
     outputs |= {names[value_id]: value_id for value_id in record.forward_capture_value_ids}
-    types = _types(record.forward)
+    types = types_of(record.forward)
     for name, value_id in outputs.items():
         builder.output(value_id, name, types[value_id])
     return builder.build()
@@ -199,7 +205,7 @@ def _derivative(record: CompiledTrainingStep) -> Any:
     for row in record.parameters:
         if row.accumulator is not None:
             outputs[new(row.accumulator.key)] = row.accumulator.output_value_id
-    types = _types(record.derivative)
+    types = types_of(record.derivative)
     for name, value_id in outputs.items():
         builder.output(value_id, name, types[value_id])
     return builder.build()
@@ -228,7 +234,7 @@ def _update(record: CompiledTrainingStep) -> Any:
                 builder.input(own, label, value.type)
                 fed[key] = own
         builder.program(row.update, suffix)
-        types = _types(row.update)
+        types = types_of(row.update)
         outputs = {row.name: row.updated_parameter_value_id}
         outputs |= {slot.key: slot.output_value_id for slot in row.slots}
         for name, value_id in outputs.items():
@@ -244,11 +250,3 @@ def _builder(
         builder.input(row.value_id, names[row.value_id], TensorType(row.dtype, row.shape))
     builder.program(program)
     return builder
-
-
-def _types(program: LoweredProgram) -> dict[str, TensorType]:
-    """Return the type of everything that a program reads or makes, by id."""
-    rows = program.dependencies.required_inputs
-    types = {row.value_id: TensorType(row.dtype, row.shape) for row in rows}
-    made: Iterable[Any] = program.operations
-    return types | {op.output_value_id: op.sources[-1].output.type for op in made}

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.programs import model_of, runtime_error
+from tinychain_backends.onnx.models import SymbolInput
+from tinychain_backends.onnx.programs import ModelProgram, runtime_error
 from tinychain_backends.sessions.binding import Array
 from tinychain_backends.sessions.installed import Library
-from tinychain_compile import LoweredProgram, TensorType
+from tinychain_compile import LoweredProgram
 
 openvino = Library("openvino", "openvino")
 
@@ -29,17 +30,14 @@ def compiled_model(model: Any) -> Any:
         raise runtime_error(model, error) from error
 
 
-class OpenVinoProgram:
+class OpenVinoProgram(ModelProgram):
     """A lowered program as a model compiled by OpenVINO.
 
     Args:
         lowered: A program whose target values are nodes.
         name: What the graph is called.
-        names: Names to show for ids, such as those of declared inputs.
-        sources: Inputs that carry symbols that none of the program's own inputs does.
-
-    Attributes:
-        model: The ONNX model.
+        names: As for ``ModelProgram``.
+        sources: As for ``ModelProgram``.
     """
 
     def __init__(
@@ -48,21 +46,12 @@ class OpenVinoProgram:
         name: str,
         *,
         names: Mapping[str, str] | None = None,
-        sources: Mapping[str, tuple[str, str, TensorType, int]] | None = None,
+        sources: Mapping[str, SymbolInput] | None = None,
     ) -> None:
-        self.model, self._input_ids, self._output_ids = model_of(lowered, name, names, sources)
+        super().__init__(lowered, name, names=names, sources=sources)
         self._request = compiled_model(self.model).create_infer_request()
 
-    def run(
-        self,
-        values: Mapping[str, Array],
-        sizes: Mapping[str, int],  # noqa: ARG002 (the model reads them off its inputs)
-    ) -> dict[str, Array]:
-        """Return the outputs by id, in new arrays."""
-        feeds = {name: np.asarray(values[i]) for name, i in self._input_ids.items()}
-        try:
-            results = self._request.infer(feeds, share_inputs=False)
-        except Exception as error:
-            raise runtime_error(self.model, error) from error
-        arrays = [np.array(results[place]) for place in range(len(self._output_ids))]
-        return dict(zip(self._output_ids, arrays, strict=True))
+    def infer(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """Run the request; what it returns shares its memory, so it is copied."""
+        results = self._request.infer(feeds, share_inputs=False)
+        return [np.array(results[place]) for place in range(len(results))]

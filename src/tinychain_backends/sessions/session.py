@@ -233,7 +233,7 @@ class TrainingSession:
         derived = self._run_derivative(run, scalars)
         published = self._published(derived)
         new = replace(state, buffers=self._new_buffers(run), **self._after(published))
-        if _is_finite(published):
+        if is_finite(published):
             new = self._updated(new, derived, scalars, run.sizes)
         self._hold(replace(new, slots=self._without_sums(new.slots)))
         return {**self._outputs(run), **published}
@@ -242,7 +242,7 @@ class TrainingSession:
         """Return the counters after a step, but for the number of updates."""
         scale = self._state.loss_scale
         if self._loss_scale is not None and scale is not None:
-            scale = self._loss_scale.after(scale, _is_finite(published))
+            scale = self._loss_scale.after(scale, is_finite(published))
         return {"micro_batches": 0, "loss_scale": scale}
 
     def _counted(self) -> dict[str, float]:
@@ -255,10 +255,15 @@ class TrainingSession:
             counted["loss_scale"] = self._state.loss_scale.scale
         return counted
 
-    def _run_forward(self, batch: Mapping[str, Any]) -> _Run:
-        """Return every value known after the forward run, by id, and the sizes of symbols."""
+    def _given(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a batch by flat name, which must hold exactly the other inputs."""
         given = flatten(batch, "input", self._batch_names)
         check_names("batch", given, self._batch_names)
+        return given
+
+    def _run_forward(self, batch: Mapping[str, Any]) -> _Run:
+        """Return every value known after the forward run, by id, and the sizes of symbols."""
+        given = self._given(batch)
         state = self.state
         arrays, sizes = self._inputs.bind({**given, **state.parameters, **state.buffers})
         ids = self._record.input_value_ids
@@ -358,7 +363,7 @@ class TrainingSession:
         return outputs | {n: values[i].copy() for n, i in auxiliary.items() if n not in held}
 
 
-def _is_finite(published: Mapping[str, Array]) -> bool:
+def is_finite(published: Mapping[str, Array]) -> bool:
     """Return whether a step may be applied."""
     return bool(published.get("gradients_finite", True))
 

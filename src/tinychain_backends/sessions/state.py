@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from tinychain_backends.sessions.binding import Array, Binding
 from tinychain_compile import (
     CompiledTrainingStep,
-    Fill,
-    SlotCompilation,
     TensorType,
     flatten,
-    resolve_shape,
 )
 from tinychain_compile.schedules import LossScaleState
 
@@ -63,7 +58,7 @@ def initial_state(
     own, sizes = _own("parameter", names, types, parameters)
     own_buffers, _ = _own("buffer", [row.name for row in record.buffers], types, buffers)
     slots = {
-        slot.key: _initial(slot, own[row.name], sizes)
+        slot.key: slot.start(own[row.name], sizes)
         for row in record.parameters
         for slot in (*row.slots, *filter(None, [row.accumulator]))
     }
@@ -84,10 +79,3 @@ def _own(
     binding = Binding(what, {name: types[name] for name in names})
     arrays, sizes = binding.bind(flatten(given, what, names))
     return read_only({name: array.copy() for name, array in arrays.items()}), sizes
-
-
-def _initial(slot: SlotCompilation, parameter: Array, sizes: Mapping[str, int]) -> Array:
-    if isinstance(slot.initial, Fill):
-        shape = resolve_shape(slot.type.shape, sizes)
-        return np.full(shape, slot.initial.value, slot.type.dtype)
-    return parameter.astype(slot.type.dtype)
