@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from tinychain_backends.numpy import NumpyEvaluator
-from tinychain_compile import SGD, CompiledTrainingStep, LoweredProgram, Operation, lower_graph
+from tinychain_compile import SGD, Operation, lower_graph
 from tinychain_compile.errors import UnsupportedOperatorError
 from tinychain_compile.ir.dtypes import FLOATING, DType, dtype_name
 from tinychain_compile.operators import ELEMENTWISE, Operator
 from tinychain_conformance.adapter import Array, Backend
-from tinychain_conformance.bisecting import source_values
 from tinychain_conformance.comparing import UNITS, disagreement
 from tinychain_conformance.report import OperatorRow, Status
+from tinychain_conformance.training import BackendEngine, EvaluatorEngine, differentiate
 from tinychain_conformance.variants import SIGNED_ZERO, Use, uses_of
 
 DECOMPOSED_UNITS = 4 * UNITS
@@ -90,7 +90,8 @@ def _value(backend: Backend, use: Use, units: float) -> Iterator[str | None]:
     fusion = backend.container.fusion_hook()
     program = lower_graph(legal, handlers=registry, fusion=fusion)
     values = {value.id: use.inputs[name] for name, value in legal.inputs}
-    found = run(backend, program, values)[legal.output_ids["y"]]
+    loaded = backend.adapter.load(program)
+    found = np.asarray(backend.adapter.run(loaded, values)[legal.output_ids["y"]])
     expected = NumpyEvaluator().evaluate(use.graph, use.inputs)["y"]
     by_element = isinstance(use.case.operator, ELEMENTWISE)
     yield disagreement(found, expected, units=units, by_element=by_element)
@@ -113,37 +114,9 @@ def _derivative(backend: Backend, use: Use, units: float) -> Iterator[str | None
     step = backend.container.compiler().compile_training_step(
         loss, inputs=arrays, parameters=names, optimizer=SGD()
     )
-    found = forward_and_derivative(backend, step, arrays)
-    expected = evaluated(step, arrays)
+    _, found = differentiate(step, BackendEngine(backend, step), arrays)
+    _, expected = differentiate(step, EvaluatorEngine(step), arrays)
     for row in step.parameters:
-        gradient = found[row.gradient_value_id]
+        gradient = np.asarray(found[row.gradient_value_id])
         problem = disagreement(gradient, expected[row.gradient_value_id], units=4 * units)
         yield None if problem is None else f"by {row.name}: {problem}"
-
-
-def run(backend: Backend, program: LoweredProgram, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the outputs of a program that is loaded for this run alone."""
-    loaded = backend.adapter.load(program)
-    return {name: np.asarray(a) for name, a in backend.adapter.run(loaded, values).items()}
-
-
-def forward_and_derivative(
-    backend: Backend, step: CompiledTrainingStep, arrays: Mapping[str, Array]
-) -> dict[str, Array]:
-    """Return the values of both programs by id, with a seed of 1."""
-    values = {value_id: arrays[name] for name, value_id in step.input_value_ids.items()}
-    values |= run(backend, step.forward, values)
-    loss = values[step.loss_value_id]
-    values |= {seed: np.ones((), loss.dtype) for seed in step.seed_value_ids}
-    return values | run(backend, step.derivative, values)
-
-
-def evaluated(step: CompiledTrainingStep, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the gradients by id, as the evaluator computes the source derivative program."""
-    program = step.source_derivative_program
-    everything = source_values(step, arrays)
-    seed = program.seed.value
-    known = {**everything, seed.id: np.ones((), seed.type.dtype)}
-    inputs = {name: known[value.id] for name, value in program.graph.inputs}
-    made = NumpyEvaluator().evaluate(program.graph, inputs)
-    return {row.gradient_value_id: made[row.name] for row in step.parameters}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tinychain_compile import NO_FUSION, CompiledTrainingStep
+from tinychain_compile.container import TrainingStepContainer
 from tinychain_conformance.adapter import Array, Backend
 from tinychain_conformance.bisecting import bisect, every_value
 from tinychain_conformance.comparing import disagreement
@@ -44,24 +45,36 @@ class Subject:
         backend: The backend.
         model: The model.
         folder: Where operands of a diverging operation are saved; ``None`` for nowhere.
+        step: The step, if it is compiled already.
     """
 
-    def __init__(self, backend: Backend, model: Model, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        model: Model,
+        folder: Path | None = None,
+        *,
+        step: CompiledTrainingStep | None = None,
+    ) -> None:
         self.backend = backend
         self.model = model
         self.folder = folder
-        self.step = compiled(backend, model)
+        self.step = step or compiled(backend.container(), model)
         self.state = initial_state(self.step, model.parameters)
 
     def engine(self) -> BackendEngine:
         """Return the programs of the step, loaded anew."""
         return BackendEngine(self.backend, self.step)
 
-    def run(self, engine: BackendEngine | EvaluatorEngine, steps: range = STEPS) -> list[Moment]:
-        """Return a training run from the start."""
-        return train(
-            self.step, engine, self.model.data, self.state, steps=steps, rate=learning_rate
-        )
+    def run(
+        self,
+        engine: BackendEngine | EvaluatorEngine,
+        steps: range = STEPS,
+        state: Mapping[str, Array] | None = None,
+    ) -> list[Moment]:
+        """Return a training run, from the start or from another state."""
+        begin = self.state if state is None else state
+        return train(self.step, engine, self.model.data, begin, steps=steps, rate=learning_rate)
 
     def first_divergence(self) -> str:
         """Return which operation differs first, and save its operands."""
@@ -81,17 +94,13 @@ class Subject:
         return str(found)
 
 
-def compiled(backend: Backend, model: Model) -> CompiledTrainingStep:
+def compiled(container: TrainingStepContainer, model: Model) -> CompiledTrainingStep:
     """Return the step of a model."""
-    return (
-        backend.container()
-        .compiler()
-        .compile_training_step(
-            model.loss,
-            inputs=model.arrays,
-            parameters=list(model.parameters),
-            optimizer=model.optimizer,
-        )
+    return container.compiler().compile_training_step(
+        model.loss,
+        inputs=model.arrays,
+        parameters=list(model.parameters),
+        optimizer=model.optimizer,
     )
 
 
@@ -147,29 +156,12 @@ def check_either_order(subject: Subject) -> str | None:
     container = subject.backend.container()
 
     def lowered(first: Model, second: Model) -> CompiledTrainingStep:
-        made = [
-            container.compiler().compile_training_step(
-                model.loss,
-                inputs=model.arrays,
-                parameters=list(model.parameters),
-                optimizer=model.optimizer,
-            )
-            for model in (first, second)
-        ]
+        made = [compiled(container, model) for model in (first, second)]
         return made[0] if first is subject.model else made[1]
 
-    runs = [
-        train(
-            step,
-            BackendEngine(subject.backend, step),
-            subject.model.data,
-            subject.state,
-            steps=range(1, 3),
-            rate=learning_rate,
-        )
-        for step in (lowered(subject.model, other), lowered(other, subject.model))
-    ]
-    return _equal(*runs)
+    steps = (lowered(subject.model, other), lowered(other, subject.model))
+    subjects = [Subject(subject.backend, subject.model, step=step) for step in steps]
+    return _equal(*(one.run(one.engine(), range(1, 3)) for one in subjects))
 
 
 def check_lowered_twice(subject: Subject) -> str | None:
@@ -179,15 +171,8 @@ def check_lowered_twice(subject: Subject) -> str | None:
     states = [subject.state, second.state]
     for number in range(1, 4):
         moments = [
-            train(
-                s.step,
-                engine,
-                s.model.data,
-                state,
-                steps=range(number, number + 1),
-                rate=learning_rate,
-            )[0]
-            for s, engine, state in zip((subject, second), engines, states, strict=True)
+            one.run(engine, range(number, number + 1), state)[0]
+            for one, engine, state in zip((subject, second), engines, states, strict=True)
         ]
         problem = _equal([moments[0]], [moments[1]])
         if problem:
@@ -206,14 +191,7 @@ def check_saved_and_restored(subject: Subject) -> str | None:
     np.savez(file, **state)
     file.seek(0)
     restored = dict(np.load(file))
-    rest = train(
-        subject.step,
-        subject.engine(),
-        subject.model.data,
-        restored,
-        steps=range(middle, STEPS.stop),
-        rate=learning_rate,
-    )
+    rest = subject.run(subject.engine(), range(middle, STEPS.stop), restored)
     return _equal(whole[middle - 1 :], rest)
 
 
@@ -221,21 +199,8 @@ def check_fusion(subject: Subject) -> str | None:
     """Compare a run with the backend's fusion hook, and one without."""
     container: Any = subject.backend.container()
     container.fusion_hook.override(NO_FUSION)
-    step = container.compiler().compile_training_step(
-        subject.model.loss,
-        inputs=subject.model.arrays,
-        parameters=list(subject.model.parameters),
-        optimizer=subject.model.optimizer,
-    )
-    plain = train(
-        step,
-        BackendEngine(subject.backend, step),
-        subject.model.data,
-        subject.state,
-        steps=STEPS,
-        rate=learning_rate,
-    )
-    return _close(subject.run(subject.engine()), plain)
+    plain = Subject(subject.backend, subject.model, step=compiled(container, subject.model))
+    return _close(subject.run(subject.engine()), plain.run(plain.engine()))
 
 
 CHECKS: Mapping[str, Callable[[Subject], str | None]] = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tinychain_backends.numpy import NumpyEvaluator
-from tinychain_compile import CompiledTrainingStep, Fill, Graph, LoweredProgram, SlotCompilation
+from tinychain_compile import CompiledTrainingStep, Graph, LoweredProgram
 from tinychain_compile.runtime_inputs import STEP
 from tinychain_conformance.adapter import Array, Backend
 from tinychain_conformance.bisecting import source_values
@@ -31,7 +31,7 @@ class Engine(Protocol):
 
 
 class BackendEngine:
-    """Runs the lowered programs, each loaded once.
+    """Runs the lowered programs, each loaded once; updates when they are first asked for.
 
     Args:
         backend: The backend.
@@ -39,12 +39,10 @@ class BackendEngine:
     """
 
     def __init__(self, backend: Backend, step: CompiledTrainingStep) -> None:
-        self._run = backend.adapter.run
-        load = backend.adapter.load
+        self._run, self._load = backend.adapter.run, backend.adapter.load
         self._step = step
-        self._forward, self._derivative = load(step.forward), load(step.derivative)
-        made: dict[LoweredProgram, Any] = {row.update: load(row.update) for row in step.parameters}
-        self._updates = {row.name: made[row.update] for row in step.parameters}
+        self._forward, self._derivative = self._load(step.forward), self._load(step.derivative)
+        self._updates: dict[LoweredProgram, Any] = {}
 
     def forward(self, values: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return what the forward program gives, by id."""
@@ -58,7 +56,9 @@ class BackendEngine:
         """Return what the update of a parameter gives, by role."""
         row = self._step.parameter(name)
         ids = row.update_input_value_ids
-        made = self._run(self._updates[name], {ids[role]: a for role, a in values.items()})
+        if row.update not in self._updates:
+            self._updates[row.update] = self._load(row.update)
+        made = self._run(self._updates[row.update], {ids[role]: a for role, a in values.items()})
         slots = {slot.name: made[slot.output_value_id] for slot in row.slots}
         return {"parameter": made[row.updated_parameter_value_id], **slots}
 
@@ -110,8 +110,19 @@ def initial_state(step: CompiledTrainingStep, parameters: Mapping[str, Array]) -
     """Return parameters and slots before step 1."""
     state = {row.name: np.asarray(parameters[row.name]) for row in step.parameters}
     for row in step.parameters:
-        state |= {slot.key: _initial(slot, state[row.name]) for slot in row.slots}
+        state |= {slot.key: slot.start(state[row.name]) for slot in row.slots}
     return state
+
+
+def differentiate(
+    step: CompiledTrainingStep, engine: Engine, arrays: Mapping[str, Array]
+) -> tuple[Array, Mapping[str, Array]]:
+    """Return the loss, and the gradients by the ids of the record, with a seed of 1."""
+    values = {value_id: arrays[name] for name, value_id in step.input_value_ids.items()}
+    values |= engine.forward(values)
+    loss = np.asarray(values[step.loss_value_id])
+    values |= {seed: np.ones((), loss.dtype) for seed in step.seed_value_ids}
+    return loss, engine.derivative(values)
 
 
 def advance(
@@ -130,11 +141,7 @@ def advance(
         state: Parameters by name and slots by key.
         scalars: What to feed beside the defaults, ``step`` among them.
     """
-    values = {i: {**data, **state}[name] for name, i in step.input_value_ids.items()}
-    values |= engine.forward(values)
-    loss = np.asarray(values[step.loss_value_id])
-    values |= {seed: np.ones((), loss.dtype) for seed in step.seed_value_ids}
-    gradients = engine.derivative(values)
+    loss, gradients = differentiate(step, engine, {**data, **state})
     defaults = {row.name: row.default for row in step.runtime_inputs if row.default is not None}
     fed = {**defaults, **scalars}
     after: dict[str, Array] = {}
@@ -172,10 +179,3 @@ def train(
         state = moment.state
         moments.append(moment)
     return moments
-
-
-def _initial(slot: SlotCompilation, parameter: Array) -> Array:
-    if isinstance(slot.initial, Fill):
-        shape = cast("tuple[int, ...]", slot.type.shape)
-        return np.full(shape, slot.initial.value, slot.type.dtype)
-    return parameter.astype(slot.type.dtype)
