@@ -73,7 +73,7 @@ def signatures_of(
             operation = use.graph.operations[-1]
             if not why_unwritable(operation):
                 types = [value.type for value in operation.inputs]
-                key = signature(types, operation.output.type)
+                key = signature(types, operation.type)
                 if not runtime.refused & {*key.replace("->", ",").split(",")}:
                     right[key] = right.get(key, True) and is_right(runtime, use, handlers)
     return sorted(key for key, value in right.items() if value)

@@ -350,7 +350,7 @@ def _selected(graph: Graph, outputs: Sequence[str] | None) -> list[Value] | None
     if outputs is None:
         return None
     known = {value.id: value for _, value in graph.inputs}
-    known |= {operation.output.id: operation.output for operation in graph.operations}
+    known |= {operation.id: operation for operation in graph.operations}
     for value_id in outputs:
         if value_id not in known:
             raise InvalidOutputError(

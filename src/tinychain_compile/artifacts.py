@@ -222,7 +222,7 @@ class DerivativeProgram:
         free = free_values(operations, [value for _, value in outputs])
         inputs = [item for item in forward.inputs if item.value in free]
         inputs += [seed, *own_inputs]
-        made = [operation.output for operation in forward.operations]
+        made = forward.operations
         inputs += [NamedValue(f"@{value.id}", value) for value in made if value in free]
         graph = Graph("derivative", tuple(inputs), tuple(operations), tuple(outputs))
         return DerivativeProgram(graph, forward, seed, parameters, own_inputs)
@@ -346,7 +346,7 @@ class LoweredOperation(NamedTuple):
     @property
     def source_node_ids(self) -> tuple[str, ...]:
         """The ids of the operations it stands for."""
-        return tuple([operation.id for operation in self.sources])
+        return tuple([operation.node_id for operation in self.sources])
 
     @property
     def source_operators(self) -> tuple[type[Operator], ...]:

@@ -109,7 +109,7 @@ class ReverseModeEngine:
         missing: list[Operation] = []
         rules = self._rules
         for operation in reversed(forward.operations):
-            output, operator, inputs = operation.output, operation.operator, operation.inputs
+            output, operator, inputs = operation, operation.operator, operation.inputs
             g = cotangents.get(output)
             if g is None or output not in active:
                 continue
@@ -185,7 +185,7 @@ class ReverseModeEngine:
         Its operator has none, or its value is not floating: a condition, an index, an integer.
         """
         has_none = type(operation.operator) in self._without_derivative
-        return has_none or not operation.output.type.is_floating
+        return has_none or not operation.type.is_floating
 
 
 class _Reader:
@@ -202,7 +202,7 @@ class _Reader:
         if found is None:
             builder = self._builder
             for operation in reversed(movement_chain(value, self._free)):
-                if operation.output not in self._read:
+                if operation not in self._read:
                     self._again(operation)
             found = self._read.get(value)
             if found is None:
@@ -216,7 +216,7 @@ class _Reader:
         else:
             self._builder.origin = operation.origin
             made = self._builder.emit(operation.operator, *inputs)
-        self._read[operation.output] = Tensor(self._builder, made)
+        self._read[operation] = Tensor(self._builder, made)
 
 
 class _MultiplesOfSeed:
@@ -241,15 +241,15 @@ class _MultiplesOfSeed:
                 and type(operation.operator) in self._LINEAR
                 and all(map(_is_nonzero_number, others))
             ):
-                self._multiples.add(operation.output)
+                self._multiples.add(operation)
         self._seen = len(made)
         return value in self._multiples
 
 
 def _is_nonzero_number(value: Value | None) -> bool:
     """Return whether a value is one finite number, known now and not 0, or a size."""
-    while value is not None and (operation := value.producer) is not None:
-        operator = operation.operator
+    while isinstance(value, Operation):
+        operator = value.operator
         if isinstance(operator, Constant):
             number = operator.value
             return number.ndim == 0 and bool(np.isfinite(number)) and bool(number)
@@ -257,7 +257,7 @@ def _is_nonzero_number(value: Value | None) -> bool:
             return True
         if not operator.is_movement:
             return False
-        (value,) = operation.inputs
+        (value,) = value.inputs
     return False
 
 
@@ -285,7 +285,7 @@ def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:
     depending = set(values)
     for operation in graph.operations:
         if not depending.isdisjoint(operation.inputs):
-            depending.add(operation.output)
+            depending.add(operation)
     return depending
 
 

@@ -32,7 +32,7 @@ class StructuralClassifier:
             (Provenance.DECLARED_INPUT, (value for _, value in forward.inputs)),
             (Provenance.SEED_INPUT, (program.seed.value,)),
             (Provenance.DECLARED_INPUT, (value for _, value in program.own_inputs)),
-            (Provenance.FORWARD_CAPTURE, (operation.output for operation in forward.operations)),
+            (Provenance.FORWARD_CAPTURE, forward.operations),
         )
         return _analyse(program.graph, outputs, origins)
 
@@ -43,7 +43,7 @@ class StructuralClassifier:
         """
         wanted = {row.value_id for row in derivative.forward_captures}
         wanted.difference_update(value.id for _, value in forward.outputs)
-        made = (operation.output for operation in forward.operations)
+        made = forward.operations
         captures = [NamedValue(f"@{value.id}", value) for value in made if value.id in wanted]
         outputs = (*forward.outputs, *captures)
         operations = reachable(forward.operations, [value for _, value in outputs])
@@ -59,7 +59,7 @@ def _analyse(
 ) -> DependencyAnalysis:
     selected = [value for _, value in graph.outputs] if outputs is None else list(outputs)
     schedule = late_schedule(graph, selected)
-    local = {operation.output for operation in schedule}
+    local = set[Value](schedule)
     free = {value.id: value for value in selected if value not in local}
     if free:
         _check_are_inputs(graph, free)
@@ -80,8 +80,7 @@ def _analyse(
             got="a value that nobody supplies",
         )
     here = Provenance.LOCAL_VALUE
-    made = [operation.output for operation in schedule]
-    rows += [ValueDependency(v.id, here, v.type.dtype, v.type.shape) for v in made]
+    rows += [ValueDependency(v.id, here, v.type.dtype, v.type.shape) for v in schedule]
     return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 

@@ -64,7 +64,7 @@ def bytes_of(type: TensorType) -> int | None:
 
 def capture_ledger(forward: Graph, captured: Iterable[str]) -> Ledger:
     """Return the ledger of values of a forward graph that are retained for the derivative."""
-    made = {operation.output.id: operation for operation in forward.operations}
+    made = {operation.id: operation for operation in forward.operations}
     return Ledger("captures", tuple(_row(made[value_id]) for value_id in captured))
 
 
@@ -76,11 +76,7 @@ def constant_ledger(graphs: Iterable[Graph]) -> Ledger:
 
 
 def _row(operation: Operation) -> LedgerRow:
-    output = operation.output
+    type = operation.type
     return LedgerRow(
-        output.id,
-        operation.operator.name,
-        str(operation.origin),
-        output.type,
-        bytes_of(output.type),
+        operation.id, operation.operator.name, str(operation.origin), type, bytes_of(type)
     )

@@ -65,7 +65,7 @@ def _seed(seed: Value, scalars: Mapping[str, Value], merged: list[Operation]) ->
         Constant.scalar(1.0, seed.type.dtype), (), seed.id, Derived("merging", "seed", None)
     )
     merged.append(one)
-    return one.output
+    return one
 
 
 def _as_type(value: Value, type: TensorType, new_id: str, merged: list[Operation]) -> Value:
@@ -74,7 +74,7 @@ def _as_type(value: Value, type: TensorType, new_id: str, merged: list[Operation
         return value
     cast = Operation(Cast(type.dtype), (value,), new_id, Derived("merging", "scalar", None))
     merged.append(cast)
-    return cast.output
+    return cast
 
 
 def _append(
@@ -83,10 +83,9 @@ def _append(
     """Append operations, each reading what has its operands' ids."""
     for operation in operations:
         inputs = tuple([known[value.id] for value in operation.inputs])
-        output = operation.output
         if inputs != operation.inputs:
-            operation = Operation(operation.operator, inputs, output.id, operation.origin)
-        known[output.id] = operation.output
+            operation = Operation(operation.operator, inputs, operation.id, operation.origin)
+        known[operation.id] = operation
         merged.append(operation)
 
 
@@ -132,9 +131,9 @@ def _update(
     for operation in graph.operations:
         inputs = tuple([own[value] for value in operation.inputs])
         clone = Operation(
-            operation.operator, inputs, f"{operation.output.id}.{row.name}", operation.origin
+            operation.operator, inputs, f"{operation.id}.{row.name}", operation.origin
         )
-        own[operation.output] = clone.output
+        own[operation] = clone
         merged.append(clone)
     new = [NamedValue(row.name, own[graph.output("parameter")])]
     new += [NamedValue(slot.key, own[graph.output(slot.name)]) for slot in row.slots]

@@ -20,14 +20,14 @@ def movement_chain(value: Value, free: Collection[Value]) -> list[Operation]:
     """
     chain: list[Operation] = []
     cut: int | None = None
-    while value not in free and (operation := value.producer) is not None:
-        operator = operation.operator
+    while value not in free and isinstance(value, Operation):
+        operator = value.operator
         if isinstance(operator, Slice):
             cut = len(chain) if cut is None else cut
         elif operator.is_literal:
-            return [*chain, operation]
+            return [*chain, value]
         elif not operator.is_movement:
             break
-        chain.append(operation)
-        (value,) = operation.inputs
+        chain.append(value)
+        (value,) = value.inputs
     return chain if cut is None else chain[:cut]

@@ -57,7 +57,7 @@ class OperationContext(NamedTuple):
     @property
     def node_id(self) -> str:
         """The operation's id, unique in the compilation."""
-        return self.operation.id
+        return self.operation.node_id
 
     @property
     def operator(self) -> Operator:
@@ -87,12 +87,12 @@ class OperationContext(NamedTuple):
     @property
     def output_value_id(self) -> str:
         """The id of the output."""
-        return self.operation.output.id
+        return self.operation.id
 
     @property
     def output_typespec(self) -> TensorType:
         """The type of the output."""
-        return self.operation.output.type
+        return self.operation.type
 
     @property
     def source(self) -> SourceLine | None:

@@ -102,7 +102,7 @@ def _costs(legal: Graph) -> dict[str, tuple[int, int | None]]:
         decomposed = outermost_decomposition(operation.origin)
         if decomposed is not None:
             count, total = costs.get(decomposed, (0, 0))
-            size = bytes_of(operation.output.type)
+            size = bytes_of(operation.type)
             costs[decomposed] = (
                 count + 1,
                 None if size is None or total is None else total + size,
@@ -139,7 +139,7 @@ def size_of_programs(graphs: Sequence[Graph]) -> tuple[int, int | None]:
     for graph in graphs:
         count += len(graph.operations)
         for operation in graph.operations:
-            size = bytes_of(operation.output.type)
+            size = bytes_of(operation.type)
             is_known = is_known and size is not None
             total += size or 0
     return count, total if is_known else None

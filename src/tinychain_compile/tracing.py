@@ -7,7 +7,7 @@ from typing import cast
 
 from tinychain_compile.calling import TracedCall, call_on_tensors
 from tinychain_compile.errors import DeclarationError, LossOutputError
-from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Value
+from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
 from tinychain_compile.ir.origin import definition_place
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.tensor import Tensor
@@ -30,7 +30,7 @@ class FunctionTracer:
         result, auxiliary = _with_auxiliary(call.result, loss)
         value = _traced_value(call, result, loss, "loss")
         if value.type.shape != () or not value.type.is_floating:
-            producer = value.producer
+            producer = value if isinstance(value, Operation) else None
             maker = f"made by {producer.operator.name}" if producer else "an input"
             raise LossOutputError(
                 "loss",

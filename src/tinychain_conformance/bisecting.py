@@ -36,7 +36,7 @@ class Divergence(NamedTuple):
         operation = self.operation
         reads = ", ".join(value.id for value in operation.inputs)
         return (
-            f"{operation.output.id} = {operation.operator.name}({reads}) is the first to differ: "
+            f"{operation.id} = {operation.operator.name}({reads}) is the first to differ: "
             f"{self.problem}\n  at {operation.origin}"
         )
 
@@ -48,8 +48,7 @@ class Divergence(NamedTuple):
 
 def every_value(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Return every value of a graph by id, as the evaluator computes it."""
-    made = [operation.output for operation in graph.operations]
-    outputs = tuple(NamedValue(value.id, value) for value in made)
+    outputs = tuple(NamedValue(value.id, value) for value in graph.operations)
     values = {value.id: inputs[name] for name, value in graph.inputs}
     bound = {name: inputs[name] for name, _ in graph.inputs}
     return values | NumpyEvaluator().evaluate(
@@ -85,13 +84,13 @@ def bisect(
             "operation",
             tuple(NamedValue(value.id, value) for value in operands),
             (operation,),
-            (NamedValue("y", operation.output),),
+            (NamedValue("y", operation),),
         )
         program = lower_graph(alone, handlers=registry)
         loaded = backend.adapter.load(program)
         given = {value.id: values[value.id] for value in operands}
-        found = np.asarray(backend.adapter.run(loaded, given)[operation.output.id])
-        expected = values[operation.output.id]
+        found = np.asarray(backend.adapter.run(loaded, given)[operation.id])
+        expected = values[operation.id]
         problem = disagreement(found, expected, units=units)
         if problem is not None:
             named = {f"x{i}": values[value.id] for i, value in enumerate(operation.inputs)}

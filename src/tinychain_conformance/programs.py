@@ -90,7 +90,7 @@ class Subject:
             return "no operation differs by itself: look at how programs are run"
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            found.save(self.folder / f"{found.operation.output.id}.npz")
+            found.save(self.folder / f"{found.operation.id}.npz")
         return str(found)
 
 

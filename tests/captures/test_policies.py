@@ -95,7 +95,7 @@ def test_loss_and_gradients_have_the_same_bits_under_every_policy(name, policy):
     assert value == expected
     for key, gradient in expected_gradients.items():
         np.testing.assert_array_equal(gradients[key], gradient)
-    made = {op.output.id: op.operator for op in step.lowered_forward_graph.operations}
+    made = {op.id: op.operator for op in step.lowered_forward_graph.operations}
     for value_id in step.forward_capture_value_ids:
         assert not made[value_id].is_literal
         assert not made[value_id].is_movement
@@ -157,7 +157,7 @@ def random_problem(seed):
         options=CompileOptions(simplifications=()),
     )
     forward = step.source_forward_graph
-    made = {op.output for op in forward.operations}
+    made = set(forward.operations)
     free = {value for _, value in (*forward.inputs, *forward.outputs)}
     wanted = [v for _, v in step.source_derivative_program.graph.inputs if v in made]
     return forward.operations, wanted, free
@@ -166,7 +166,7 @@ def random_problem(seed):
 def again(operations, wanted, there):
     needed, found = set(wanted) - there, []
     for operation in reversed(operations):
-        if operation.output in needed:
+        if operation in needed:
             found.append(operation)
             needed |= set(operation.inputs) - there
     return found
@@ -181,9 +181,9 @@ def test_no_other_set_of_values_is_smaller(seed, recompute_products):
     assert cut.bytes == sum(map(weight_of, cut.kept))
     assert cut.work == total_work(again(operations, wanted, free | cut.kept))
     candidates = [
-        op.output
+        op
         for op in operations
-        if not op.operator.is_movement and not op.operator.is_literal and op.output not in free
+        if not op.operator.is_movement and not op.operator.is_literal and op not in free
     ]
     best = []
     for count in range(len(candidates) + 1):

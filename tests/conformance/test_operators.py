@@ -94,7 +94,7 @@ def test_f32_stays_f32_through_value_derivative_and_decomposition(case):
     named = tuple(NamedValue(f"x{i}", x.value) for i, x in enumerate(inputs))
     graph = Graph("case", named, tuple(builder.operations), (NamedValue("y", output.value),))
     legal = DecomposingLegalizer(DECOMPOSITIONS).legalize(graph, reference_registry(), ids)
-    floating = {op.output.type.dtype for op in legal.operations if op.output.type.is_floating}
+    floating = {op.type.dtype for op in legal.operations if op.type.is_floating}
     assert floating <= {np.dtype("f4")}
     assert legal.output("y").type.dtype == np.dtype("f4")
 

@@ -164,7 +164,7 @@ def test_the_verifier_names_what_is_broken(broken, error):
 
 def test_an_ill_typed_operation_cannot_be_made():
     x = Value("v0", TensorType("f64", (3,)))
-    assert Operation(Neg(), (x,), "v1").output.type == x.type
+    assert Operation(Neg(), (x,), "v1").type == x.type
     with pytest.raises(DtypeMismatchError):
         Operation(Neg(), (Value("v0", TensorType("bool", (3,))),), "v1")
     with pytest.raises(TypeError):
@@ -174,8 +174,7 @@ def test_an_ill_typed_operation_cannot_be_made():
 def test_things_say_what_they_are():
     graph = small()
     assert repr(graph) == "<graph g: 2 operations>"
-    assert repr(graph.operations[1]) == "<v3 = add(v2, v0)>"
-    assert repr(graph.operations[1].output) == "<v3: f64[3]>"
+    assert repr(graph.operations[1]) == "<v3 = add(v2, v0): f64[3]>"
 
 
 def test_an_output_that_the_graph_does_not_have_cannot_be_analysed():
@@ -236,12 +235,12 @@ def test_an_operation_keeps_its_id_with_other_operands_and_infers_another_type()
     builder = GraphBuilder(fresh_ids())
     x, y = (builder.input(TensorType("f64", shape)) for shape in ((2, 3), (2, 3)))
     wide = builder.input(TensorType("f32", (4,)))
-    operation = builder.emit(Exp(), x).producer
+    operation = builder.emit(Exp(), x)
     alike = operation.with_inputs((y,))
-    assert (alike.inputs, alike.output.id) == ((y,), operation.output.id)
-    assert alike.output.type is operation.output.type
-    assert alike.output.producer is alike
-    assert operation.with_inputs((wide,)).output.type == wide.type
+    assert (alike.inputs, alike.id) == ((y,), operation.id)
+    assert alike.type is operation.type
+    assert isinstance(alike, Operation)
+    assert operation.with_inputs((wide,)).type == wide.type
 
 
 def test_no_collection_begins_in_a_compilation_and_what_was_off_stays_off():

@@ -108,10 +108,10 @@ class TestSupports:
 
     def test_by_dtype(self):
         def no_conditions(operation):
-            return True if operation.output.type.dtype != BOOL else "not of conditions"
+            return True if operation.type.dtype != BOOL else "not of conditions"
 
         def only_f64(operation):
-            return True if operation.output.type.dtype == F64 else "f64 alone"
+            return True if operation.type.dtype == F64 else "f64 alone"
 
         registry = registry_of(TAKEN, Where=no_conditions, Tanh=only_f64)
         step = step_with(registry)
@@ -180,7 +180,7 @@ class TestReport:
             if "decomposition of matmul" in str(op.origin)
         ]
         assert matmul.operations == len(emitted)
-        assert matmul.bytes == sum(op.output.type.size * 8 for op in emitted)
+        assert matmul.bytes == sum(op.type.size * 8 for op in emitted)
         assert "x @ w" in matmul.sources[0]
         assert {r.operator for r in report.supported} <= {*BASIS, *LITERALS, Cast}
         text = str(report)

@@ -25,13 +25,15 @@ def test_a_graph_lowers_as_it_is_to_its_outputs():
     graph = compiled("network").source_forward_graph
     program = lower_graph(graph, handlers=RecordingRegistry())
     assert program.selected_outputs == (graph.output("loss").id,)
-    assert {op.source_node_ids[0] for op in program.operations} == {o.id for o in graph.operations}
+    assert {op.source_node_ids[0] for op in program.operations} == {
+        o.node_id for o in graph.operations
+    }
     assert program.output_values == (program.operations[-1].value,)
 
 
 def test_chosen_outputs_lower_what_they_need():
     graph = compiled("network").source_forward_graph
-    first = graph.operations[0].output.id
+    first = graph.operations[0].id
     program = lower_graph(graph, handlers=RecordingRegistry, outputs=[first])
     assert [op.output_value_id for op in program.operations] == [first]
     with pytest.raises(InvalidOutputError, match="v999"):
@@ -101,14 +103,16 @@ def test_a_handler_sees_the_operation_in_full():
     registry = RecordingRegistry()
     step = compiled("network", registry, bind_input=lambda row: f"<{row.value_id}>")
     context = next(c for c in registry.contexts if c.operator.name == "matmul")
-    operation = next(o for o in step.lowered_forward_graph.operations if o.id == context.node_id)
+    operation = next(
+        o for o in step.lowered_forward_graph.operations if o.node_id == context.node_id
+    )
     assert context.op_params == {"transpose_a": False, "transpose_b": False}
     assert context.input_value_ids == tuple(v.id for v in operation.inputs)
     assert context.inputs == tuple(f"<{v.id}>" for v in operation.inputs)
     assert context.input_typespecs == tuple(v.type for v in operation.inputs)
     assert context.input_provenance == (Provenance.DECLARED_INPUT,) * 2
-    assert context.output_value_id == operation.output.id
-    assert context.output_typespec == operation.output.type
+    assert context.output_value_id == operation.id
+    assert context.output_typespec == operation.type
     assert context.source.text == "x @ w1"
     with pytest.raises(TypeError):
         context.op_params["transpose_a"] = True

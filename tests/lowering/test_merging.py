@@ -87,7 +87,7 @@ def test_ids_are_unique_and_updates_are_clones_of_their_template():
     arrays = {"a": np.ones(3), "b": np.ones(3), "x": np.ones(3)}
     step = compiled(lambda a, b, x: (np.tanh(a * x) * b).sum(), arrays, ["a", "b"])
     graph = merge_step(step)
-    ids = [op.output.id for op in graph.operations]
+    ids = [op.id for op in graph.operations]
     assert len(set(ids)) == len(ids)
     template = step.parameters[0].lowered_update_graph
     for name in ("a", "b"):

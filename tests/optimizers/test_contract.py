@@ -152,7 +152,7 @@ def test_arithmetic_and_state_are_f32_for_short_parameters_and_f32_stays(dtype):
     step = compiled_for_gradients(NAdam(), dtype=dtype)
     assert {str(slot.type.dtype) for slot in step.slots} == {"float32"}
     update = step.parameter("w").source_update_graph
-    dtypes = {str(op.output.type.dtype) for op in update.operations}
+    dtypes = {str(op.type.dtype) for op in update.operations}
     assert "float64" not in dtypes
     assert update.output("parameter").type == TensorType(dtype, (2, 3))
     scalars = [v.type for name, v in update.inputs if name in step.parameter("w").runtime_inputs]

@@ -26,7 +26,7 @@ def test_a_recording_registry_sees_each_operation_of_each_program_once(name):
     assert len(registries) == len(graphs)
     for graph, recorded in zip(graphs, registries, strict=True):
         seen = Counter(context.node_id for context in recorded.contexts)
-        assert seen == Counter(operation.id for operation in graph.operations)
+        assert seen == Counter(operation.node_id for operation in graph.operations)
         assert set(seen.values()) == {1}
 
 

@@ -48,7 +48,7 @@ def test_a_multiply_subtract_is_accepted_and_recorded():
     assert [[t.name for t in op.source_operators] for op in fused] == [["mul", "sub"]]
     assert len(fused[0].source_node_ids) == 2
     ids = [i for op in step.forward.operations for i in op.source_node_ids]
-    assert sorted(ids) == sorted(op.id for op in step.lowered_forward_graph.operations)
+    assert sorted(ids) == sorted(op.node_id for op in step.lowered_forward_graph.operations)
     assert len(set(ids)) == len(ids)
 
 
@@ -145,7 +145,7 @@ def test_a_window_is_at_most_the_lookahead_and_never_crosses_programs():
     step = compile_with(fusable, hook)
     programs = [step.lowered_forward_graph, step.lowered_derivative_program.graph]
     programs += [p.lowered_update_graph for p in step.parameters]
-    ids = [{op.id for op in graph.operations} for graph in programs]
+    ids = [{op.node_id for op in graph.operations} for graph in programs]
     assert max(map(len, windows)) == 3
     assert all(any({c.node_id for c in w} <= program for program in ids) for w in windows)
 

@@ -33,11 +33,11 @@ def test_provenance_follows_structure(name):
     step = compiled(name)
     analysis = step.derivative.dependencies
     inputs = set(step.input_value_ids.values())
-    made = {op.output.id for op in step.lowered_forward_graph.operations}
+    made = {op.id for op in step.lowered_forward_graph.operations}
     assert {row.value_id for row in analysis.declared_inputs} <= inputs
     assert [row.value_id for row in analysis.seed_inputs] == list(step.seed_value_ids)
     assert {row.value_id for row in analysis.forward_captures} <= made
-    local = [op.output.id for op in analysis.schedule]
+    local = [op.id for op in analysis.schedule]
     assert [row.value_id for row in analysis.local_values] == local
 
 
@@ -52,7 +52,7 @@ def test_rows_carry_the_type_and_views_agree_with_the_rows():
     assert views == analysis.dependencies
     assert analysis.required_inputs == views[: len(views) - len(analysis.local_values)]
     for row in analysis.local_values:
-        value = next(op.output for op in analysis.schedule if op.output.id == row.value_id)
+        value = next(op for op in analysis.schedule if op.id == row.value_id)
         assert (row.dtype, row.shape) == (value.type.dtype, value.type.shape)
 
 

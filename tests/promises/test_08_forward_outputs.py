@@ -40,7 +40,7 @@ def test_a_loss_that_the_derivative_reads_is_not_repeated():
 @pytest.mark.parametrize("name", LOSSES)
 def test_no_capture_is_a_movement_or_a_literal(name):
     step = compiled(name)
-    by_id = {op.output.id: op for op in step.source_forward_graph.operations}
+    by_id = {op.id: op for op in step.source_forward_graph.operations}
     for value_id in step.forward_capture_value_ids:
         assert not by_id[value_id].operator.is_movement
         assert not by_id[value_id].operator.is_literal
@@ -48,6 +48,6 @@ def test_no_capture_is_a_movement_or_a_literal(name):
 
 def test_captures_stand_in_the_order_of_the_forward_graph():
     step = compiled("network")
-    order = [op.output.id for op in step.source_forward_graph.operations]
+    order = [op.id for op in step.source_forward_graph.operations]
     positions = [order.index(i) for i in step.forward_capture_value_ids]
     assert positions == sorted(positions)

@@ -42,10 +42,10 @@ def test_the_order_does_not_depend_on_the_hash_seed():
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_operation_stands_before_its_consumers(name):
     for program in (compiled(name).forward, compiled(name).derivative):
-        position = {op.output: i for i, op in enumerate(program.dependencies.schedule)}
+        position = {op: i for i, op in enumerate(program.dependencies.schedule)}
         for operation in program.dependencies.schedule:
             for value in operation.inputs:
-                assert position.get(value, -1) < position[operation.output]
+                assert position.get(value, -1) < position[operation]
 
 
 def test_an_operation_stands_directly_before_the_consumer_that_waits_for_it():

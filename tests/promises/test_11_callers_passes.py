@@ -102,7 +102,7 @@ def reorder(graph):
 def unknown_operand(graph):
     """Replace the first operation by one that reads what it was."""
     first = graph.operations[0]
-    other = Operation(Reshape(first.output.type.shape[::-1]), (first.output,), first.output.id)
+    other = Operation(Reshape(first.type.shape[::-1]), (first,), first.id)
     return Graph(graph.name, graph.inputs, (other, *graph.operations[1:]), graph.outputs)
 
 
@@ -170,5 +170,5 @@ def test_rewriting_twice_gives_ids_that_no_other_program_has():
     )
     graphs = [step.lowered_forward_graph, step.lowered_derivative_program.graph]
     graphs += list({row.lowered_update_graph: None for row in step.parameters})
-    ids = [op.output.id for graph in graphs for op in graph.operations]
+    ids = [op.id for graph in graphs for op in graph.operations]
     assert len(set(ids)) == len(ids)

@@ -23,8 +23,8 @@ def test_no_attribute_of_a_record_can_be_set():
         step.provenance,
         step.source_forward_graph,
         step.source_forward_graph.operations[0],
-        step.source_forward_graph.operations[0].output,
-        step.source_forward_graph.operations[0].output.type,
+        step.source_forward_graph.operations[0],
+        step.source_forward_graph.operations[0].type,
         step.source_forward_graph.operations[0].operator,
         step.source_derivative_program,
         step.source_forward_graph.operations[0].origin,
@@ -63,10 +63,10 @@ def test_the_record_says_where_it_comes_from():
 
 def test_ids_are_unique_across_the_programs_and_a_capture_keeps_its_own():
     step = compiled("network")
-    forward = [op.output.id for op in step.lowered_forward_graph.operations]
-    derivative = [op.output.id for op in step.lowered_derivative_program.graph.operations]
+    forward = [op.id for op in step.lowered_forward_graph.operations]
+    derivative = [op.id for op in step.lowered_derivative_program.graph.operations]
     updates = {p.update: p.lowered_update_graph for p in step.parameters}.values()
-    update = [op.output.id for graph in updates for op in graph.operations]
+    update = [op.id for graph in updates for op in graph.operations]
     inputs = list(step.input_value_ids.values()) + list(step.seed_value_ids)
     everything = forward + derivative + update + inputs
     assert len(set(everything)) == len(everything)

@@ -21,7 +21,7 @@ COUNTED = {
         "forward": 16,
         "derivative": 17,
         "updates": 30,
-        "values": 126,
+        "inputs": 59,
         "operations inferred": 67,
         "vjp rules": 15,
         "simplification rules": 7,
@@ -30,7 +30,7 @@ COUNTED = {
         "forward": 18,
         "derivative": 18,
         "updates": 12,
-        "values": 97,
+        "inputs": 39,
         "operations inferred": 58,
         "vjp rules": 18,
         "simplification rules": 14,
@@ -39,7 +39,7 @@ COUNTED = {
         "forward": 321,
         "derivative": 706,
         "updates": 48,
-        "values": 2274,
+        "inputs": 195,
         "operations inferred": 1317,
         "operations rewired": 762,
         "vjp rules": 321,
@@ -79,7 +79,7 @@ def counted_rules(counts):
 def counts_of(workload, monkeypatch):
     counts = Counter()
     for kind, method, what in (
-        (Value, "__init__", "values"),
+        (Value, "__init__", "inputs"),
         (Operation, "__init__", "operations inferred"),
         (Operation, "with_inputs", "operations rewired"),
     ):

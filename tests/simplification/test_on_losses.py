@@ -30,11 +30,11 @@ def run(graph, arrays):
         for operation in graph.operations:
             operands = [values[value] for value in operation.inputs]
             if isinstance(operation.operator, StopGradient):
-                values[operation.output] = operands[0]
+                values[operation] = operands[0]
                 continue
             call = call_for(operation.operator)
             result = call.function(*operands, **call.keywords)
-            values[operation.output] = np.array(result, order="C")
+            values[operation] = np.array(result, order="C")
     return {name: values[value] for name, value in graph.outputs}
 
 

@@ -34,9 +34,9 @@ class NumpyEvaluator:
             for operation in graph.operations:
                 operands = [values[value] for value in operation.inputs]
                 if isinstance(operation.operator, MARKS):
-                    values[operation.output] = operands[0]
+                    values[operation] = operands[0]
                     continue
                 call = call_for(operation.operator)
                 keywords = resolve_keywords(call.keywords, sizes)
-                values[operation.output] = call.function(*operands, **keywords)
+                values[operation] = call.function(*operands, **keywords)
         return {name: np.asarray(values[value]) for name, value in graph.outputs}

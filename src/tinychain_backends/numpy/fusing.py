@@ -125,25 +125,21 @@ def _text_of(operator: Operator) -> str | None:
 
 def _is_plain(operation: Operation) -> bool:
     """Return whether an operation can be in a loop: known, and all of one floating dtype."""
-    if _text_of(operation.operator) is None or not operation.output.type.shape:
+    if _text_of(operation.operator) is None or not operation.type.shape:
         return False
     floating = {
-        value.type.dtype
-        for value in (*operation.inputs, operation.output)
-        if value.type.dtype != np.bool_
+        value.type.dtype for value in (*operation.inputs, operation) if value.type.dtype != np.bool_
     }
     return len(floating) == 1 and floating <= {np.dtype(np.float32), np.dtype(np.float64)}
 
 
 def _joins(operation: Operation, last: Operation) -> bool:
     """Return whether an operation has the shape, and the dtype of numbers, of a run."""
-    return operation.output.type.shape == last.output.type.shape and _dtype(operation) == _dtype(
-        last
-    )
+    return operation.type.shape == last.type.shape and _dtype(operation) == _dtype(last)
 
 
 def _dtype(operation: Operation) -> np.dtype[Any]:
-    dtypes = [value.type.dtype for value in (*operation.inputs, operation.output)]
+    dtypes = [value.type.dtype for value in (*operation.inputs, operation)]
     return next(dtype for dtype in dtypes if dtype != np.bool_)
 
 
@@ -161,9 +157,9 @@ def _loop(operations: Sequence[Operation], live: Collection[str], source: str) -
         name = f"t{len(lines)}"
         text = _text_of(operation.operator) or ""
         lines.append(f"{name} = {text.format(*[f'({names[v]})' for v in operation.inputs])}")
-        names[operation.output] = name
-        if operation.output.id in live:
-            results.append(operation.output)
+        names[operation] = name
+        if operation.id in live:
+            results.append(operation)
     parameters = [f"x{i}" for i in range(len(arrays))] + [f"y{i}" for i in range(len(results))]
     lines += [f"y{i}[i] = {names[value]}" for i, value in enumerate(results)]
     numbers = "".join(f"    {name} = dtype({value!r})\n" for name, value in _NUMBERS.items())

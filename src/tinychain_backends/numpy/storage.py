@@ -78,7 +78,7 @@ class Storage:
             if (
                 last_reads.get(value.id) == step
                 and value.id in held
-                and value.type == operation.output.type
+                and value.type == operation.type
                 and not reads_elsewhere
             ):
                 return held[value.id]
@@ -86,7 +86,7 @@ class Storage:
 
     def _new(self, row: LoweredOperation) -> int:
         """Return an array that is free, or another one."""
-        type = row.sources[0].output.type
+        type = row.sources[0].type
         free = self._free.get(type)
         if free:
             return free.pop()
@@ -97,7 +97,7 @@ class Storage:
 def _can_be_given(row: LoweredOperation) -> bool:
     """Return whether an operation's function takes ``out``, and its type is worth it."""
     call: Call = row.value.call
-    type = row.sources[0].output.type
+    type = row.sources[0].type
     size = type.size
     if not isinstance(size, int) or size * type.dtype.itemsize < LEAST:
         return False

@@ -211,7 +211,7 @@ def _value_info(name: str, type: TensorType) -> Any:
 
 
 def _label(sources: Sequence[Operation]) -> str:
-    return f"{'+'.join(operation.operator.name for operation in sources)}/{sources[-1].output.id}"
+    return f"{'+'.join(operation.operator.name for operation in sources)}/{sources[-1].id}"
 
 
 def _doc(origin: object) -> str:
@@ -238,4 +238,4 @@ def types_of(program: LoweredProgram) -> dict[str, TensorType]:
     """Return the type of everything that a program reads or makes, by id."""
     rows = program.dependencies.required_inputs
     types = {row.value_id: TensorType(row.dtype, row.shape) for row in rows}
-    return types | {op.output_value_id: op.sources[-1].output.type for op in program.operations}
+    return types | {op.output_value_id: op.sources[-1].type for op in program.operations}

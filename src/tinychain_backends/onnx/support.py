@@ -43,7 +43,7 @@ class Measured:
         reason = why_unwritable(operation)
         if reason:
             return reason
-        found = signature([value.type for value in operation.inputs], operation.output.type)
+        found = signature([value.type for value in operation.inputs], operation.type)
         name = operation.operator.name
         if found in self._signatures.get(name, ()):
             return True
@@ -63,7 +63,7 @@ def _pad(operation: Operation) -> str:
 
 def _standardize(operation: Operation) -> str:
     op: Any = operation.operator
-    rank = operation.output.type.rank
+    rank = operation.type.rank
     if op.axes and op.axes == tuple(range(op.axes[0], rank)):
         return ""
     return "ONNX normalizes over the last axes"
@@ -82,7 +82,7 @@ def _variance(operation: Operation) -> str:
 def _attention_weights(operation: Operation) -> str:
     if len(operation.inputs) > 2:
         return "a query that sees no key would get NaN"
-    sizes = operation.output.type.shape[-2:]
+    sizes = operation.type.shape[-2:]
     return "" if all(isinstance(size, int) for size in sizes) else "the mask needs known sizes"
 
 

@@ -41,7 +41,7 @@ def work_of(operation: Operation) -> int:
     operator = operation.operator
     if operator.is_movement or operator.is_literal:
         return 0
-    written = _size(operation.output.type.shape)
+    written = _size(operation.type.shape)
     read = [_size(value.type.shape) for value in operation.inputs]
     shapes = [value.type.shape for value in operation.inputs]
     if isinstance(operator, MatMul):
@@ -55,7 +55,7 @@ def work_of(operation: Operation) -> int:
         other = written if isinstance(operator, Conv) else read[0]
         return other * (read[1] // max(_sizes(shapes[1])[0], 1))
     if isinstance(operator, ConvKernelGradient):
-        return read[0] * (written // max(_sizes(operation.output.type.shape)[0], 1))
+        return read[0] * (written // max(_sizes(operation.type.shape)[0], 1))
     if isinstance(operator, (Attention, AttentionWeights)):
         keys = _sizes(shapes[1])[-2]
         return (read[0] + (written if isinstance(operator, Attention) else 0)) * keys

@@ -52,8 +52,8 @@ class Problem:
         self._wanted = [value for value in wanted if value not in free]
         self._free = free
         self._recompute_products = recompute_products
-        self._index = {operation.output: i for i, operation in enumerate(operations)}
-        self._weights = [weight_of(operation.output) for operation in operations]
+        self._index: dict[Value, int] = {operation: i for i, operation in enumerate(operations)}
+        self._weights = [weight_of(operation) for operation in operations]
         self._work = [work_of(operation) for operation in operations]
         self._flow: Any = _networkx()
 
@@ -96,7 +96,7 @@ class Problem:
         graph.add_nodes_from((_SOURCE, _SINK))
         index = self._index
         for i, operation in enumerate(self._operations):
-            if operation.output in self._free:
+            if operation in self._free:
                 continue
             operator = operation.operator
             if (operator.is_movement and not isinstance(operator, Slice)) or operator.is_literal:

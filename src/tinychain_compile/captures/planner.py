@@ -38,7 +38,7 @@ class PolicyPlanner:
         """
         forward = program.forward
         free = {value for _, value in (*forward.inputs, *forward.outputs)}
-        made = {operation.output for operation in forward.operations}
+        made = set[Value](forward.operations)
         wanted = [value for _, value in program.graph.inputs if value in made]
         kept = _kept(policy, forward.operations, wanted, free)
         again = _made_again(forward.operations, wanted, free | kept)
@@ -91,7 +91,7 @@ def _named(policy: KeepNamed, operations: Sequence[Operation], free: set[Value])
     for operation in operations:
         if isinstance(operation.operator, Named):
             places = marked.setdefault(operation.operator.label, set())
-            if (place := _resting_place(operation.output, free)) is not None:
+            if (place := _resting_place(operation, free)) is not None:
                 places.add(place)
     names = marked if policy.names is None else policy.names
     for name in names:
@@ -111,7 +111,7 @@ def _made_again(
     needed = set(wanted) - there
     again: list[Operation] = []
     for operation in reversed(operations):
-        if operation.output in needed:
+        if operation in needed:
             again.append(operation)
             needed.update([value for value in operation.inputs if value not in there])
     again.reverse()
@@ -122,10 +122,10 @@ def _copied(operation: Operation, copies: dict[Value, Value], ids: IdSource) -> 
     """Return an operation done again, reading copies; marks are left out."""
     inputs = tuple([copies.get(value, value) for value in operation.inputs])
     if isinstance(operation.operator, MARKS):
-        copies[operation.output] = inputs[0]
+        copies[operation] = inputs[0]
         return None
     copy = Operation(operation.operator, inputs, next(ids), operation.origin)
-    copies[operation.output] = copy.output
+    copies[operation] = copy
     return copy
 
 
@@ -134,5 +134,5 @@ def _reconnected(operation: Operation, copies: dict[Value, Value]) -> Operation:
     if copies.keys().isdisjoint(operation.inputs):
         return operation
     moved = operation.with_inputs(tuple([copies.get(value, value) for value in operation.inputs]))
-    copies[operation.output] = moved.output
+    copies[operation] = moved
     return moved

@@ -37,7 +37,7 @@ class GraphBuilder:
             self.refuse_expired(operator.name, *inputs)
         operation = Operation(operator, inputs, next(self._ids), self.origin or calling_line())
         self.operations.append(operation)
-        return operation.output
+        return operation
 
     def refuse_expired(self, what: str, *values: Value) -> NoReturn:
         """Raise the error of using a tensor whose trace has ended."""

@@ -21,98 +21,107 @@ def fresh_ids() -> IdSource:
 
 
 class Value(Frozen):
-    """A tensor of a program: an input, or the output of one operation.
+    """A tensor of a program: an input of it, unless it is an ``Operation``, which makes itself.
 
     Args:
         id: The value's name in printed programs and for handlers, such as ``v7``; unique in the
             compilation.
         type: Its dtype and shape.
-        producer: The operation that makes it, or ``None`` for an input.
     """
 
-    __slots__ = ("id", "producer", "type")
+    __slots__ = ("id", "type")
 
     id: str
     type: TensorType
-    producer: Operation | None
 
-    def __init__(self, id: str, type: TensorType, producer: Operation | None = None) -> None:
+    def __init__(self, id: str, type: TensorType) -> None:
         _set_id(self, id)
         _set_type(self, type)
-        _set_producer(self, producer)
 
     def __repr__(self) -> str:
         return f"<{self.id}: {self.type}>"
 
 
-_set_id, _set_producer, _set_type = slot_setters(Value)
+_set_id, _set_type = slot_setters(Value)
 
 
-class Operation(Frozen):
-    """One use of an operator: from input values to one output value, which it makes.
+class Operation(Value):
+    """One use of an operator, and the value that it computes from its operands.
 
-    The output has the type that the operator infers, so an ill-typed operation cannot exist.
+    It has the type that the operator infers, so an ill-typed operation cannot exist.
 
     Args:
         operator: The operator with its attributes.
         inputs: The operands; one used twice stands twice.
-        output_id: The id of the output.
+        id: The id of the value.
         origin: Where the operation comes from.
 
     Raises:
         CompilationError: The operands do not fit the operator.
     """
 
-    __slots__ = ("inputs", "operator", "origin", "output")
+    __slots__ = ("inputs", "operator", "origin")
 
     operator: Operator
     inputs: tuple[Value, ...]
-    output: Value
     origin: Origin | None
 
     def __init__(
         self,
         operator: Operator,
         inputs: tuple[Value, ...],
-        output_id: str,
+        id: str,
         origin: Origin | None = None,
     ) -> None:
+        _set_id(self, id)
+        _set_type(self, operator.infer(*[value.type for value in inputs]))
         _set_operator(self, operator)
         _set_inputs(self, inputs)
-        type = operator.infer(*[value.type for value in inputs])
-        _set_output(self, Value(output_id, type, self))
         _set_origin(self, origin)
+
+    @staticmethod
+    def of_type(
+        type: TensorType,
+        operator: Operator,
+        inputs: tuple[Value, ...],
+        id: str,
+        origin: Origin | None,
+    ) -> Operation:
+        """Return an operation of which it is known what the operator infers."""
+        made = _new(Operation)
+        _set_id(made, id)
+        _set_type(made, type)
+        _set_operator(made, operator)
+        _set_inputs(made, inputs)
+        _set_origin(made, origin)
+        return made
 
     def with_inputs(self, inputs: tuple[Value, ...]) -> Operation:
         """Return the operation, under its id, reading other values instead of its own."""
         for mine, other in zip(self.inputs, inputs, strict=True):
             if other.type is not mine.type and other.type != mine.type:
-                return Operation(self.operator, inputs, self.output.id, self.origin)
-        made = _new(Operation)  # nothing to infer: every type is what it was
-        _set_operator(made, self.operator)
-        _set_inputs(made, inputs)
-        _set_output(made, Value(self.output.id, self.output.type, made))
-        _set_origin(made, self.origin)
-        return made
+                return Operation(self.operator, inputs, self.id, self.origin)
+        return Operation.of_type(self.type, self.operator, inputs, self.id, self.origin)
 
     @property
-    def id(self) -> str:
-        """The operation's name, such as ``n7`` where its output is ``v7``."""
-        return "n" + self.output.id.removeprefix("v")
+    def node_id(self) -> str:
+        """Its name as a node of a program, such as ``n7`` where the value is ``v7``."""
+        return "n" + self.id.removeprefix("v")
 
     def __repr__(self) -> str:
         operands = ", ".join(value.id for value in self.inputs)
-        return f"<{self.output.id} = {self.operator.name}({operands})>"
+        return f"<{self.id} = {self.operator.name}({operands}): {self.type}>"
 
 
-_set_inputs, _set_operator, _set_origin, _set_output = slot_setters(Operation)
+_set_inputs, _set_operator, _set_origin = slot_setters(Operation)
 _new = object.__new__
 
 
 def described(value: Value) -> str:
     """Return a value with the line that made it, for errors."""
-    made = value.producer
-    return f"{value!r}, an input" if made is None else f"{value!r}, made at {made.origin}"
+    if isinstance(value, Operation):
+        return f"{value!r}, made at {value.origin}"
+    return f"{value!r}, an input"
 
 
 class NamedValue(NamedTuple):

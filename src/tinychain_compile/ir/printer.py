@@ -33,9 +33,7 @@ def fingerprint(graph: Graph) -> str:
     It changes with every operator, attribute, type, operand and order of operands, and with the
     names of inputs and outputs; not with ids, origins or the graph's own name.
     """
-    values = chain(
-        (value for _, value in graph.inputs), (operation.output for operation in graph.operations)
-    )
+    values = chain([value for _, value in graph.inputs], graph.operations)
     position = {value: f"v{index}" for index, value in enumerate(values)}
     text = _text(graph, position.__getitem__).partition(" ")[2]
     return hashlib.sha256(text.encode()).hexdigest()
@@ -49,10 +47,9 @@ def _text(graph: Graph, name_of: Callable[[Value], str], *, lines: bool = False)
 
 
 def _operation_text(operation: Operation, name_of: Callable[[Value], str], lines: bool) -> str:
-    output = operation.output
     operands = ", ".join(map(name_of, operation.inputs))
     params = ", ".join(f"{k}={_attribute_text(v)}" for k, v in operation.operator.params.items())
-    text = f"  {name_of(output)}: {output.type} = {operation.operator.name}({operands})"
+    text = f"  {name_of(operation)}: {operation.type} = {operation.operator.name}({operands})"
     if params:
         text += f" {{{params}}}"
     line = source_line(operation.origin) if lines else None

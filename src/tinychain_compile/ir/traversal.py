@@ -22,11 +22,10 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
         operation = ready.pop()
         backwards.append(operation)
         for value in operation.inputs:
-            producer = value.producer
-            if producer is not None and value not in boundary:
-                uses[producer] -= 1
-                if not uses[producer]:
-                    ready.append(producer)
+            if isinstance(value, Operation) and value not in boundary:
+                uses[value] -= 1
+                if not uses[value]:
+                    ready.append(value)
     backwards.reverse()
     return tuple(backwards)
 
@@ -36,7 +35,7 @@ def reachable(operations: Sequence[Operation], outputs: Iterable[Value]) -> tupl
     needed = set(outputs)
     kept: list[Operation] = []
     for operation in reversed(operations):
-        if operation.output in needed:
+        if operation in needed:
             needed.update(operation.inputs)
             kept.append(operation)
     kept.reverse()
@@ -49,7 +48,7 @@ def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) 
     made: set[Value] = set()
     for operation in operations:
         read.update(operation.inputs)
-        made.add(operation.output)
+        made.add(operation)
     return read - made
 
 
@@ -62,19 +61,17 @@ def _count_uses(
     """
     uses: dict[Operation, int] = {}
     for value in outputs:
-        producer = value.producer
-        if producer is not None and value not in boundary:
-            uses[producer] = 0
+        if isinstance(value, Operation) and value not in boundary:
+            uses[value] = 0
     selected = list(uses)
     pending = selected.copy()
     while pending:
         for value in pending.pop().inputs:
-            producer = value.producer
-            if producer is None or value in boundary:
+            if not isinstance(value, Operation) or value in boundary:
                 continue
-            if producer in uses:
-                uses[producer] += 1
+            if value in uses:
+                uses[value] += 1
             else:
-                uses[producer] = 1
-                pending.append(producer)
+                uses[value] = 1
+                pending.append(value)
     return uses, selected

@@ -26,7 +26,7 @@ def verify(graph: Graph) -> None:
     for operation in graph.operations:
         if not known.issuperset(operation.inputs):
             raise _missing_operand(graph, operation, known)
-        known.add(operation.output)
+        known.add(operation)
     if len({value.id for value in known}) != len(graph.inputs) + len(graph.operations):
         raise _second_producer(graph)
     for name, value in graph.outputs:
@@ -49,12 +49,12 @@ def _second_producer(graph: Graph) -> AmbiguousProducerError:
         )
     again: list[Operation] = []
     for operation in graph.operations:
-        if operation.output.id in ids:
+        if operation.id in ids:
             again.append(operation)
-        ids.add(operation.output.id)
+        ids.add(operation.id)
     second = again[0]
     return AmbiguousProducerError(
-        f"{graph.name}: {second.output.id}",
+        f"{graph.name}: {second.id}",
         expected="one producer",
         got=f"a second one, {second!r}",
         location=second.origin,

@@ -36,23 +36,22 @@ class ProgramUses:
         self.consumers: dict[Value, list[str]] = {}
         for operation in schedule:
             for value in dict.fromkeys(operation.inputs):
-                self.consumers.setdefault(value, []).append(operation.id)
-        local = {operation.output for operation in schedule}
+                self.consumers.setdefault(value, []).append(operation.node_id)
+        local = set[Value](schedule)
         self.candidates = {operation: self._candidate(operation, local) for operation in schedule}
 
     def _candidate(self, operation: Operation, local: set[Value]) -> FusionCandidate:
-        output = operation.output
-        producers = (value.producer for value in operation.inputs if value in local)
+        producers = [v for v in operation.inputs if isinstance(v, Operation) and v in local]
         return FusionCandidate(
-            operation.id,
+            operation.node_id,
             operation.operator,
             tuple(value.id for value in operation.inputs),
             tuple(value.type for value in operation.inputs),
-            output.id,
-            output.type,
-            tuple(producer.id for producer in producers if producer is not None),
-            tuple(self.consumers.get(output, ())),
-            output.id in self.outputs,
+            operation.id,
+            operation.type,
+            tuple([producer.node_id for producer in producers]),
+            tuple(self.consumers.get(operation, ())),
+            operation.id in self.outputs,
         )
 
 
@@ -105,7 +104,7 @@ def claimed_operations(
         HandlerContractError: The claim takes an operation that was not offered, takes one twice,
             leaves the offered one, reads a value that is not lowered yet, or strands a live value.
     """
-    by_id = {operation.id: operation for operation in window}
+    by_id = {operation.node_id: operation for operation in window}
     claimed = tuple(result.consumed_node_ids)
     subject = f"fusion hook {hook!r}"
     for node_id in claimed:
@@ -115,19 +114,21 @@ def claimed_operations(
             )
     if len(set(claimed)) != len(claimed):
         raise HandlerContractError(subject, expected="each operation once", got=repr(claimed))
-    if window[0].id not in claimed:
+    if window[0].node_id not in claimed:
         raise HandlerContractError(
-            subject, expected=f"a claim that includes the offered {window[0].id}", got=repr(claimed)
+            subject,
+            expected=f"a claim that includes the offered {window[0].node_id}",
+            got=repr(claimed),
         )
-    operations = tuple(operation for operation in window if operation.id in claimed)
+    operations = tuple(operation for operation in window if operation.node_id in claimed)
     leaving = [
         operation
         for operation in operations
-        if operation.output.id in uses.outputs
-        or any(reader not in claimed for reader in uses.consumers.get(operation.output, ()))
+        if operation.id in uses.outputs
+        or any(reader not in claimed for reader in uses.consumers.get(operation, ()))
     ]
     if len(leaving) != 1:
-        names = ", ".join(f"{op.output.id} of {op.operator.name}" for op in leaving)
+        names = ", ".join(f"{op.id} of {op.operator.name}" for op in leaving)
         raise HandlerContractError(
             subject,
             expected="exactly one value that is needed outside the region",
@@ -135,7 +136,7 @@ def claimed_operations(
             location=window[0].origin,
             hint="Leave out the operations whose values are needed elsewhere.",
         )
-    skipped = {operation.output for operation in window if operation.id not in claimed}
+    skipped = {operation for operation in window if operation.node_id not in claimed}
     for operation in operations:
         for value in operation.inputs:
             if value in skipped:
@@ -145,4 +146,4 @@ def claimed_operations(
                     got=f"{value.id} of {operation!r}, which is not",
                     location=operation.origin,
                 )
-    return operations, leaving[0].output
+    return operations, leaving[0]

@@ -175,7 +175,7 @@ class _Lowering:
 
     def _lower_one(self, operation: Operation) -> None:
         values = self._values
-        operator, output_id = operation.operator, operation.output.id
+        operator, output_id = operation.operator, operation.id
         operands = tuple([values[value.id] for value in operation.inputs])
         context = OperationContext(operation, operands, self._provenance)
         try:

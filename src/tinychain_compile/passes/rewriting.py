@@ -54,7 +54,7 @@ def rewrite(
 
 def _own_ids(graph: Graph) -> IdSource:
     """Return ids such as ``v12.1`` that are not taken in the graph."""
-    taken = {operation.output.id for operation in graph.operations}
+    taken = {operation.id for operation in graph.operations}
     prefix = graph.outputs[0].value.id
     return (name for n in count(1) if (name := f"{prefix}.{n}") not in taken)
 
@@ -97,15 +97,15 @@ class _Rewriting:
 
     def _keep(self, operation: Operation) -> None:
         inputs = self._operands(operation)
-        output = operation.output
-        new_id = self._id_of.pop(output, output.id)
-        if inputs != operation.inputs or new_id != output.id:
-            operation = Operation(operation.operator, inputs, new_id, operation.origin)
-            self._moved[output] = operation.output
+        new_id = self._id_of.pop(operation, operation.id)
+        if inputs != operation.inputs or new_id != operation.id:
+            kept = Operation(operation.operator, inputs, new_id, operation.origin)
+            self._moved[operation] = kept
+            operation = kept
         self._done.append(operation)
 
     def _replace(self, operation: Operation, rule: Decomposition) -> None:
-        name, output = operation.operator.name, operation.output
+        name = operation.operator.name
         depth = self._depth.pop(operation, 0) + 1
         if depth > _DEEPEST:
             raise MalformedGraphError(
@@ -118,23 +118,23 @@ class _Rewriting:
         result = rule(
             operation.operator, *[Tensor(builder, value) for value in self._operands(operation)]
         )
-        if result.type != output.type:
+        if result.type != operation.type:
             raise MalformedGraphError(
                 f"{self._how} of {name}",
-                expected=f"the type {output.type}",
+                expected=f"the type {operation.type}",
                 got=str(result.type),
                 location=operation.origin,
             )
         value = result.value
-        new_id = self._id_of.pop(output, output.id)
-        is_new = any(value is made.output for made in builder.operations)
-        if not is_new and (new_id != output.id or output in self._pinned):
-            value = builder.emit(Reshape(output.type.shape), value)
+        new_id = self._id_of.pop(operation, operation.id)
+        is_new = any(value is made for made in builder.operations)
+        if not is_new and (new_id != operation.id or operation in self._pinned):
+            value = builder.emit(Reshape(operation.type.shape), value)
             is_new = True
         if is_new:
             self._id_of[value] = new_id
         self._depth.update((made, depth) for made in builder.operations)
-        self._pending.append(_Alias(output, value))
+        self._pending.append(_Alias(operation, value))
         self._pending.extend(reversed(builder.operations))
 
     def _operands(self, operation: Operation) -> tuple[Value, ...]:

@@ -105,7 +105,7 @@ class _Walk:
             self._known,
         )
         for operation in graph.operations:
-            inputs, operator, output = operation.inputs, operation.operator, operation.output
+            inputs, operator, output = operation.inputs, operation.operator, operation
             for value in inputs:
                 if value in moved:
                     inputs = tuple([moved.get(value, value) for value in inputs])
@@ -138,7 +138,9 @@ class _Walk:
 
     def maker_of(self, value: Value) -> Operation | None:
         """Return the operation of this graph that makes a value; ``None`` for an input."""
-        return None if value in self._boundary else value.producer
+        if value in self._boundary or not isinstance(value, Operation):
+            return None
+        return value
 
     def is_used_once(self, value: Value) -> bool:
         """Return whether at most one operation reads a value, and no output is it."""
@@ -167,8 +169,8 @@ class _Walk:
             raise _UnsupportedError
         self._done.append(operation)
         if self._known is not None:
-            self._known[key] = operation.output
-        return operation.output
+            self._known[key] = operation
+        return operation
 
     def _by_rule(
         self, offers: tuple[Offer, ...], operator: Operator, inputs: tuple[Value, ...]
@@ -176,14 +178,13 @@ class _Walk:
         """Return what the first rule says that has anything to say."""
         makers: list[type[Operator] | None] = []
         for value in inputs:
-            made = value.producer
-            if made is None:
+            if not isinstance(value, Operation):
                 makers.append(None)
                 continue
-            kind = type(made.operator)
+            kind = type(value.operator)
             if kind is BroadcastTo:
-                source = made.inputs[0].producer
-                if source is not None and type(source.operator) is Constant:
+                (source,) = value.inputs
+                if isinstance(source, Operation) and type(source.operator) is Constant:
                     kind = Constant
             makers.append(kind)
         for rule, of, each in offers:
@@ -201,14 +202,14 @@ class _Walk:
 
     def _keep(self, operation: Operation, inputs: tuple[Value, ...]) -> Value:
         """Keep an operation under its id, reading what its operands have become."""
-        output = operation.output
+        output = operation
         if inputs is not operation.inputs:
             operation = operation.with_inputs(inputs)
-            self._moved[output] = operation.output
+            self._moved[output] = operation
             if output in self._uses:
-                self._uses[operation.output] = self._uses[output]
+                self._uses[operation] = self._uses[output]
         self._done.append(operation)
-        return operation.output
+        return operation
 
     def _replace(self, old: Value, new: Value) -> None:
         """Note what an operation's value is instead; who read the one reads the other."""

@@ -200,7 +200,7 @@ class FakeDependencyClassifier:
         self, program: DerivativeProgram, outputs: Sequence[Value] | None = None
     ) -> DependencyAnalysis:
         """Return an analysis in which what a forward operation made is captured."""
-        made = {operation.output for operation in program.forward.operations}
+        made = set[Value](program.forward.operations)
         rows = [
             (
                 value,
@@ -219,9 +219,9 @@ class FakeDependencyClassifier:
         captured = {row.value_id for row in derivative.forward_captures}
         known = {value for _, value in forward.outputs}
         further = tuple(
-            NamedValue(f"@{operation.output.id}", operation.output)
+            NamedValue(f"@{operation.id}", operation)
             for operation in forward.operations
-            if operation.output.id in captured and operation.output not in known
+            if operation.id in captured and operation not in known
         )
         return Graph(forward.name, forward.inputs, forward.operations, (*forward.outputs, *further))
 
@@ -232,7 +232,7 @@ class FakeDependencyClassifier:
         inputs: Sequence[tuple[Value, Provenance]],
     ) -> DependencyAnalysis:
         selected = [value for _, value in graph.outputs] if outputs is None else outputs
-        local = [(operation.output, Provenance.LOCAL_VALUE) for operation in graph.operations]
+        local = [(operation, Provenance.LOCAL_VALUE) for operation in graph.operations]
         rows = tuple(
             ValueDependency(value.id, provenance, value.type.dtype, value.type.shape)
             for value, provenance in [*inputs, *local]
@@ -335,7 +335,7 @@ class FakeLowerer:
         """Return the program as lines of text."""
         analysis = program.analysis
         lowered = tuple(
-            LoweredOperation(operation.output.id, str(operation), (operation,), False)
+            LoweredOperation(operation.id, str(operation), (operation,), False)
             for operation in analysis.schedule
         )
         values = {row.value_id: row.value_id for row in analysis.dependencies}

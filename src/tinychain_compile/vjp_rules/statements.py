@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tinychain_compile.ir.graph import Value
+from tinychain_compile.ir.graph import Operation, Value
 from tinychain_compile.operators import Cast, Constant, Neg
 
 
@@ -44,8 +44,8 @@ def by_the_divisor(_: object, a: Value, b: Value) -> tuple[bool, bool]:
 
 def is_finite_literal(value: Value, nonzero: bool = False) -> bool:
     """Return whether a value is made of numbers known now to be finite, or of integers."""
-    while (operation := value.producer) is not None:
-        operator = operation.operator
+    while isinstance(value, Operation):
+        operator = value.operator
         if isinstance(operator, Constant):
             array = operator.value
             return bool(np.all(np.isfinite(array))) and (not nonzero or bool(np.all(array)))
@@ -53,7 +53,7 @@ def is_finite_literal(value: Value, nonzero: bool = False) -> bool:
             return not nonzero
         if not (operator.is_movement or isinstance(operator, (Cast, Neg))):
             return False
-        (value,) = operation.inputs
+        (value,) = value.inputs
         if not value.type.is_floating and not nonzero:
             return True
     return not value.type.is_floating and not nonzero
