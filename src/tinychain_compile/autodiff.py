@@ -75,7 +75,7 @@ class ReverseModeEngine:
         loss = forward.outputs[0].value
         inputs = dict(forward.inputs)
         named = tuple(NamedValue(name, inputs[name]) for name in parameters)
-        builder = GraphBuilder(ids, Derived("derivative", "loss", None))
+        builder = GraphBuilder(ids, Derived.of("derivative", "loss", None))
         seed = NamedValue(seed_label, builder.input(loss.type))
         guards: Mapping[type[Operator], Guard] = self._guards if nan_guard else {}
         cotangents = self._sweep(forward, loss, [v for _, v in named], builder, seed.value, guards)
@@ -120,7 +120,7 @@ class ReverseModeEngine:
                     missing.append(operation)
                 continue
             y, *operands = [reader.read(value) for value in (output, *inputs)]
-            builder.origin = Derived("derivative", operator.name, operation.origin)
+            builder.origin = Derived.of("derivative", operator.name, operation.origin)
             results = rule(operator, g, y, *operands)
             if len(results) != len(inputs):
                 raise _wrong_results(operation, results)

@@ -91,6 +91,9 @@ def is_tensor(value: object) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor)
 
 
+_ADD, _SUB, _MUL, _DIV, _NEG = Add(), Sub(), Mul(), Div(), Neg()
+"""Made once: operators without attributes are all alike."""
+
 _LOGIC: dict[type[Operator], Operator] = {
     Add: Or(),
     Mul: And(),
@@ -163,9 +166,7 @@ class Tensor(Elementless):
     def emit(self, operator: Operator, *others: Tensor) -> Self:
         """Append an operator whose first operand is this tensor."""
         builder = self._builder
-        inputs = [self._value]
         for other in others:
-            inputs.append(other._value)
             if other._builder is not builder:
                 raise ForeignTensorError(
                     f"{operator.name}",
@@ -174,7 +175,8 @@ class Tensor(Elementless):
                     hint="Do not keep traced tensors beyond the function that was traced; "
                     "pass values as inputs.",
                 )
-        return type(self)(builder, builder.emit(operator, *inputs))
+        values = [other._value for other in others]
+        return type(self)(builder, builder.emit(operator, self._value, *values))
 
     def emit_literal(self, operator: Operator) -> Self:
         """Append an operator without operands to this tensor's program."""
@@ -255,47 +257,38 @@ class Tensor(Elementless):
         return self.astype(np.int64) if kind == "i" and self.dtype is BOOL else self
 
     def binary(self, operator: Operator, other: object) -> Self:
-        """Append a binary operator after the operands have met."""
-        if isinstance(other, Tensor):
-            mine, theirs = self._value.type, other._value.type
-            if mine is theirs or mine == theirs:
-                return self._emit_binary(operator, other)
-        left, right = self.meet(other)
-        return left._emit_binary(operator, right)
+        """Append a binary operator after the operands have met; on conditions it is logic."""
+        left = self
+        if not isinstance(other, Tensor) or other._value.type is not self._value.type:
+            left, other = self.meet(other)
+        if left._value.type.dtype is BOOL:
+            operator = _LOGIC.get(type(operator), operator)
+            if isinstance(operator, (Less, LessEqual, Equal)):
+                left, other = left.astype(I32), other.astype(I32)
+        return left.emit(operator, other)
 
     def reversed_binary(self, operator: Operator, other: object) -> Self:
         """Append a binary operator of which this tensor is the right operand."""
         right, left = self.meet(other)
-        return left._emit_binary(operator, right)
-
-    def _emit_binary(self, operator: Operator, other: Tensor) -> Self:
-        """Append a binary operator to operands that have met; on conditions it is logic."""
-        if self._value.type.dtype is not BOOL:
-            return self.emit(operator, other)
-        logic = _LOGIC.get(type(operator))
-        if logic is not None:
-            return self.emit(logic, other)
-        if isinstance(operator, (Less, LessEqual, Equal)):
-            return self.astype(I32).emit(operator, other.astype(I32))
-        return self.emit(operator, other)
+        return left.binary(operator, right)
 
     def __add__(self, other: object) -> Self:
-        return self.binary(Add(), other)
+        return self.binary(_ADD, other)
 
     def __radd__(self, other: object) -> Self:
-        return self.reversed_binary(Add(), other)
+        return self.reversed_binary(_ADD, other)
 
     def __sub__(self, other: object) -> Self:
-        return self.binary(Sub(), other)
+        return self.binary(_SUB, other)
 
     def __rsub__(self, other: object) -> Self:
-        return self.reversed_binary(Sub(), other)
+        return self.reversed_binary(_SUB, other)
 
     def __mul__(self, other: object) -> Self:
-        return self.binary(Mul(), other)
+        return self.binary(_MUL, other)
 
     def __rmul__(self, other: object) -> Self:
-        return self.reversed_binary(Mul(), other)
+        return self.reversed_binary(_MUL, other)
 
     def _meet_floating(self, other: object) -> tuple[Self, Self]:
         """Return both operands in one floating dtype, f64 if neither is floating, and one shape."""
@@ -306,14 +299,14 @@ class Tensor(Elementless):
 
     def __truediv__(self, other: object) -> Self:
         left, right = self._meet_floating(other)
-        return left.emit(Div(), right)
+        return left.emit(_DIV, right)
 
     def __rtruediv__(self, other: object) -> Self:
         right, left = self._meet_floating(other)
-        return left.emit(Div(), right)
+        return left.emit(_DIV, right)
 
     def __neg__(self) -> Self:
-        return self.emit(Neg())
+        return self.emit(_NEG)
 
     def __pos__(self) -> Self:
         return self

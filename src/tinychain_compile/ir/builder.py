@@ -31,11 +31,13 @@ class GraphBuilder:
         """Make a value that nothing in the program makes."""
         return Value(next(self._ids), type)
 
-    def emit(self, operator: Operator, *inputs: Value) -> Value:
-        """Append one operation and return its output."""
+    def emit(self, operator: Operator, *inputs: Value) -> Operation:
+        """Append one operation and return it."""
         if self.is_closed:
             self.refuse_expired(operator.name, *inputs)
-        operation = Operation(operator, inputs, next(self._ids), self.origin or calling_line())
+        type = operator.infer(*[value.type for value in inputs])
+        origin = self.origin or calling_line()
+        operation = Operation.of_type(type, operator, inputs, next(self._ids), origin)
         self.operations.append(operation)
         return operation
 

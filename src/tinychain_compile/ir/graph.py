@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from tinychain_compile.ir.frozen import Frozen, slot_setters
+from tinychain_compile.ir.frozen import Frozen, new, unfrozen
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Origin
 from tinychain_compile.ir.types import TensorType
@@ -34,15 +34,19 @@ class Value(Frozen):
     id: str
     type: TensorType
 
-    def __init__(self, id: str, type: TensorType) -> None:
-        _set_id(self, id)
-        _set_type(self, type)
+    def __new__(cls, id: str, type: TensorType) -> Value:
+        """Make an input."""
+        made = new(_UnfrozenValue)
+        made.id = id
+        made.type = type
+        made.__class__ = Value
+        return made
 
     def __repr__(self) -> str:
         return f"<{self.id}: {self.type}>"
 
 
-_set_id, _set_type = slot_setters(Value)
+_UnfrozenValue = unfrozen(Value)
 
 
 class Operation(Value):
@@ -66,18 +70,16 @@ class Operation(Value):
     inputs: tuple[Value, ...]
     origin: Origin | None
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         operator: Operator,
         inputs: tuple[Value, ...],
         id: str,
         origin: Origin | None = None,
-    ) -> None:
-        _set_id(self, id)
-        _set_type(self, operator.infer(*[value.type for value in inputs]))
-        _set_operator(self, operator)
-        _set_inputs(self, inputs)
-        _set_origin(self, origin)
+    ) -> Operation:
+        """Make an operation of the type that its operator infers."""
+        type = operator.infer(*[value.type for value in inputs])
+        return Operation.of_type(type, operator, inputs, id, origin)
 
     @staticmethod
     def of_type(
@@ -88,12 +90,13 @@ class Operation(Value):
         origin: Origin | None,
     ) -> Operation:
         """Return an operation of which it is known what the operator infers."""
-        made = _new(Operation)
-        _set_id(made, id)
-        _set_type(made, type)
-        _set_operator(made, operator)
-        _set_inputs(made, inputs)
-        _set_origin(made, origin)
+        made = new(_UnfrozenOperation)
+        made.id = id
+        made.type = type
+        made.operator = operator
+        made.inputs = inputs
+        made.origin = origin
+        made.__class__ = Operation
         return made
 
     def with_inputs(self, inputs: tuple[Value, ...]) -> Operation:
@@ -113,8 +116,7 @@ class Operation(Value):
         return f"<{self.id} = {self.operator.name}({operands}): {self.type}>"
 
 
-_set_inputs, _set_operator, _set_origin = slot_setters(Operation)
-_new = object.__new__
+_UnfrozenOperation = unfrozen(Operation)
 
 
 def described(value: Value) -> str:
@@ -145,17 +147,21 @@ class Graph(Frozen):
     operations: tuple[Operation, ...]
     outputs: tuple[NamedValue, ...]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         name: str,
         inputs: tuple[NamedValue, ...],
         operations: tuple[Operation, ...],
         outputs: tuple[NamedValue, ...],
-    ) -> None:
-        _set_name(self, name)
-        _set_graph_inputs(self, inputs)
-        _set_operations(self, operations)
-        _set_outputs(self, outputs)
+    ) -> Graph:
+        """Make a graph; ``verify`` checks one."""
+        made = new(_UnfrozenGraph)
+        made.name = name
+        made.inputs = inputs
+        made.operations = operations
+        made.outputs = outputs
+        made.__class__ = Graph
+        return made
 
     @property
     def input_ids(self) -> dict[str, str]:
@@ -179,4 +185,4 @@ class Graph(Frozen):
         return f"<graph {self.name}: {len(self.operations)} operations>"
 
 
-_set_graph_inputs, _set_name, _set_operations, _set_outputs = slot_setters(Graph)
+_UnfrozenGraph = unfrozen(Graph)

@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from tinychain_compile.ir.frozen import Frozen, slot_setters
+from tinychain_compile.ir.frozen import Frozen, new, unfrozen
 
 _PACKAGE = Path(__file__).parents[1]
 _INTERNAL = (
@@ -40,9 +40,18 @@ class SourceLine(Frozen):
     code: CodeType
     instruction: int
 
-    def __init__(self, code: CodeType, instruction: int) -> None:
-        _set_code(self, code)
-        _set_instruction(self, instruction)
+    def __new__(cls, code: CodeType, instruction: int) -> SourceLine:
+        """Make a place."""
+        return SourceLine.of(code, instruction)
+
+    @staticmethod
+    def of(code: CodeType, instruction: int) -> SourceLine:
+        """Return what the constructor returns, at half its cost."""
+        made = new(_UnfrozenSourceLine)
+        made.code = code
+        made.instruction = instruction
+        made.__class__ = SourceLine
+        return made
 
     @property
     def file(self) -> str:
@@ -75,7 +84,7 @@ class SourceLine(Frozen):
         return f"{place}: {text}" if text else place
 
 
-_set_code, _set_instruction = slot_setters(SourceLine)
+_UnfrozenSourceLine = unfrozen(SourceLine)
 
 
 class Derived(Frozen):
@@ -93,10 +102,19 @@ class Derived(Frozen):
     operator_name: str
     parent: Origin | None
 
-    def __init__(self, how: str, operator_name: str, parent: Origin | None) -> None:
-        _set_how(self, how)
-        _set_operator_name(self, operator_name)
-        _set_parent(self, parent)
+    def __new__(cls, how: str, operator_name: str, parent: Origin | None) -> Derived:
+        """Make a step of a chain."""
+        return Derived.of(how, operator_name, parent)
+
+    @staticmethod
+    def of(how: str, operator_name: str, parent: Origin | None) -> Derived:
+        """Return what the constructor returns, at half its cost."""
+        made = new(_UnfrozenDerived)
+        made.how = how
+        made.operator_name = operator_name
+        made.parent = parent
+        made.__class__ = Derived
+        return made
 
     def __str__(self) -> str:
         steps: list[str] = []
@@ -107,7 +125,7 @@ class Derived(Frozen):
         return " <- ".join([*steps, str(origin)] if origin is not None else steps)
 
 
-_set_how, _set_operator_name, _set_parent = slot_setters(Derived)
+_UnfrozenDerived = unfrozen(Derived)
 
 Origin: TypeAlias = SourceLine | Derived
 
@@ -133,7 +151,7 @@ def calling_line() -> SourceLine | None:
         if back is None:
             return None
         frame = back
-    return SourceLine(frame.f_code, frame.f_lasti)
+    return SourceLine.of(frame.f_code, frame.f_lasti)
 
 
 def raising_line(traceback: TracebackType | None) -> SourceLine | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from typing import SupportsIndex, cast
 
 from tinychain_compile.errors import MissingShapeError
 from tinychain_compile.ir.dimensions import Dimension, Shape, Symbolic, size_of
 from tinychain_compile.ir.dtypes import FLOATING, DType, as_dtype, dtype_name
-from tinychain_compile.ir.frozen import Frozen, slot_setters
+from tinychain_compile.ir.frozen import Frozen, new, unfrozen
 
 
 class TensorType(Frozen):
@@ -33,25 +34,22 @@ class TensorType(Frozen):
     dtype: DType
     shape: Shape
 
-    def __init__(self, dtype: object, shape: Sequence[object]) -> None:
-        _set_dtype(self, as_dtype(dtype))
-        _set_shape(self, _as_shape(shape))
+    def __new__(cls, dtype: object, shape: Sequence[object]) -> TensorType:
+        """Check and make a type."""
+        return _shared(as_dtype(dtype), _as_shape(shape))
 
     @staticmethod
     def of(dtype: DType, shape: Shape) -> TensorType:
         """Return the type of a canonical dtype and a well-formed shape, without checking them."""
-        made = _new(TensorType)
-        _set_dtype(made, dtype)
-        _set_shape(made, shape)
-        return made
+        return _shared(dtype, shape)
 
     def with_shape(self, shape: Shape) -> TensorType:
         """Return the type of this dtype and a well-formed shape."""
-        return TensorType.of(self.dtype, shape)
+        return _shared(self.dtype, shape)
 
     def with_dtype(self, dtype: DType) -> TensorType:
         """Return the type of this shape and a canonical dtype."""
-        return TensorType.of(dtype, self.shape)
+        return _shared(dtype, self.shape)
 
     @property
     def rank(self) -> int:
@@ -82,8 +80,17 @@ class TensorType(Frozen):
         return f"{dtype_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
 
 
-_set_dtype, _set_shape = slot_setters(TensorType)
-_new = object.__new__
+_UnfrozenTensorType = unfrozen(TensorType)
+
+
+@lru_cache(maxsize=4096)
+def _shared(dtype: DType, shape: Shape) -> TensorType:
+    """Return the type; equal ones are one object mostly, so that comparing them is cheap."""
+    made = new(_UnfrozenTensorType)
+    made.dtype = dtype
+    made.shape = shape
+    made.__class__ = TensorType
+    return made
 
 
 def _as_shape(shape: object) -> Shape:

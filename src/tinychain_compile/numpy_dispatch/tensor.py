@@ -60,6 +60,8 @@ class NumpyTensor(Tensor):
             function = None
         if function is None:
             raise _unsupported(_name(ufunc, method))
+        if not kwargs:
+            return function(*inputs)
         dtype = kwargs.pop("dtype", None)
         refuse_arguments(_name(ufunc, method), kwargs)
         result = function(*inputs)
