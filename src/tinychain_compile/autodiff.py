@@ -13,14 +13,16 @@ from tinychain_compile.errors import (
     MalformedGraphError,
     MissingDerivativeError,
 )
+from tinychain_compile.expansions import Expansion
 from tinychain_compile.ir.builder import GraphBuilder
-from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
+from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value, fresh_ids
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.origin import Derived
 from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.movement import movement_chain
 from tinychain_compile.operators import (
     MARKS,
+    Add,
     Annihilate,
     BroadcastTo,
     Cast,
@@ -36,9 +38,21 @@ from tinychain_compile.operators import (
 from tinychain_compile.protocols import Guard, VJPRule
 from tinychain_compile.tensor import Tensor
 
+_ADD = Add()
+
+_MOST_EXPANSIONS = 4096
+"""How many an engine keeps; beyond it begins anew."""
+
+
+_NOTHING, _PLAIN, _GUARDED = range(3)
+"""What is wanted of a rule for one operand: nothing, its cotangent, or that under a guard."""
+
 
 class ReverseModeEngine:
     """Walks the forward graph backwards, applying one rule per operation on a parameter's path.
+
+    A rule is asked once for an operator with its attributes and types: what it wrote then is
+    written again for every other operation like it, also in later compilations.
 
     Args:
         rules: The VJP rule of each operator class.
@@ -52,9 +66,10 @@ class ReverseModeEngine:
         without_derivative: Mapping[type[Operator], str],
         guards: Mapping[type[Operator], Guard] = MappingProxyType({}),
     ) -> None:
-        self._rules = rules
+        self._rules = dict(rules)
         self._without_derivative = without_derivative
         self._guards = guards
+        self._expansions: dict[object, Expansion] = {}
 
     def derive(
         self,
@@ -87,8 +102,8 @@ class ReverseModeEngine:
                     self._check_disconnection_is_meant(forward, loss, name, value)
                 builder.origin = Derived("zero derivative", name, None)
                 zero = Tensor(builder, value).literal(0.0)
-                cotangent = zero.broadcast_to(value.type.shape)
-            gradients.append(NamedValue(name, cotangent.value))
+                cotangent = zero.broadcast_to(value.type.shape).value
+            gradients.append(NamedValue(name, cotangent))
         needed = reachable(builder.operations, [value for _, value in gradients])
         return DerivativeProgram.assemble(forward, seed, named, needed, gradients)
 
@@ -100,42 +115,43 @@ class ReverseModeEngine:
         builder: GraphBuilder,
         seed: Value,
         guards: Mapping[type[Operator], Guard],
-    ) -> Mapping[Value, Tensor]:
+    ) -> Mapping[Value, Value]:
         """Return the cotangent of each value on a path from a parameter to the loss."""
         active = _depending_on(forward, parameters)
+        if loss not in active:
+            return {}
         reader = _Reader(builder, forward)
-        multiples = _MultiplesOfSeed(builder, seed)
-        cotangents: dict[Value, Tensor] = {loss: Tensor(builder, seed)}
+        multiples = _MultiplesOfSeed(seed)
+        cotangents = {loss: seed}
         missing: list[Operation] = []
         rules = self._rules
         for operation in reversed(forward.operations):
-            output, operator, inputs = operation, operation.operator, operation.inputs
-            g = cotangents.get(output)
-            if g is None or output not in active:
+            g = cotangents.get(operation)
+            if g is None:
                 continue
+            operator, inputs = operation.operator, operation.inputs
             kind = type(operator)
             rule = rules.get(kind)
             if rule is None:
                 if kind not in self._without_derivative:
                     missing.append(operation)
                 continue
-            y, *operands = [reader.read(value) for value in (output, *inputs)]
-            builder.origin = Derived.of("derivative", operator.name, operation.origin)
-            results = rule(operator, g, y, *operands)
-            if len(results) != len(inputs):
-                raise _wrong_results(operation, results)
+            wants = [_PLAIN if value in active else _NOTHING for value in inputs]
             guard = guards.get(kind)
-            if guard is not None and g.value not in multiples:
-                results = _guarded(operation, guard, g, results, active)
+            if guard is not None and g not in multiples:
+                needed = guard(operator, *inputs)
+                wants = [
+                    _GUARDED if needs and want else want
+                    for needs, want in zip(needed, wants, strict=True)
+                ]
+            results = self._expanded(rule, operation, g, wants, builder, reader)
             for value, cotangent in zip(inputs, results, strict=True):
                 if cotangent is None:
                     continue
-                found = cotangent.type
-                if found is not value.type and found != value.type:
-                    raise _wrong_results(operation, results)
-                if value in active:
-                    known = cotangents.get(value)
-                    cotangents[value] = cotangent if known is None else known + cotangent
+                known = cotangents.get(value)
+                if known is not None:
+                    cotangent = builder.append(value.type, _ADD, (known, cotangent))
+                cotangents[value] = cotangent
         if missing:
             raise MissingDerivativeError(
                 "VJP rules",
@@ -144,7 +160,31 @@ class ReverseModeEngine:
                 + "\n".join(f"    {op.operator.name}, at {op.origin}" for op in missing),
                 hint="Add a rule to the engine's table, or cut the path with stop_gradient.",
             )
-        return cotangents if loss in active else {}
+        return cotangents
+
+    def _expanded(
+        self,
+        rule: VJPRule,
+        operation: Operation,
+        g: Value,
+        wants: Sequence[int],
+        builder: GraphBuilder,
+        reader: _Reader,
+    ) -> Sequence[Value | None]:
+        """Return the cotangents that are wanted: as the rule writes them, or wrote them before."""
+        operator, inputs = operation.operator, operation.inputs
+        key = (operator.exactly, *wants, *[value.type for value in inputs])
+        expansion = self._expansions.get(key)
+        if expansion is None:
+            if len(self._expansions) == _MOST_EXPANSIONS:
+                self._expansions.clear()
+            expansion = self._expansions[key] = _asked(rule, operation, wants)
+        operands = [g, operation, *inputs]
+        for place in expansion.reads:
+            if place:
+                operands[place] = reader.read(operands[place])
+        builder.origin = Derived.of("derivative", operator.name, operation.origin)
+        return expansion.write(builder, operands)
 
     def _check_disconnection_is_meant(
         self, forward: Graph, loss: Value, name: str, parameter: Value
@@ -194,29 +234,26 @@ class _Reader:
     def __init__(self, builder: GraphBuilder, forward: Graph) -> None:
         self._builder = builder
         self._free = {value for _, value in (*forward.inputs, *forward.outputs)}
-        self._read: dict[Value, Tensor] = {}
+        self._read: dict[Value, Value] = {}
 
-    def read(self, value: Value) -> Tensor:
-        """Return a value as a tensor of the derivative."""
+    def read(self, value: Value) -> Value:
+        """Return a value as the derivative reads it."""
         found = self._read.get(value)
         if found is None:
-            builder = self._builder
             for operation in reversed(movement_chain(value, self._free)):
                 if operation not in self._read:
                     self._again(operation)
-            found = self._read.get(value)
-            if found is None:
-                found = self._read[value] = Tensor(builder, value)
+            found = self._read.setdefault(value, value)
         return found
 
     def _again(self, operation: Operation) -> None:
-        inputs = [self.read(value).value for value in operation.inputs]
+        inputs = tuple([self.read(value) for value in operation.inputs])
         if isinstance(operation.operator, MARKS):
-            made = inputs[0]
+            self._read[operation] = inputs[0]
         else:
             self._builder.origin = operation.origin
-            made = self._builder.emit(operation.operator, *inputs)
-        self._read[operation] = Tensor(self._builder, made)
+            made = self._builder.append(operation.type, operation.operator, inputs)
+            self._read[operation] = made
 
 
 class _MultiplesOfSeed:
@@ -227,23 +264,23 @@ class _MultiplesOfSeed:
 
     _LINEAR = frozenset({BroadcastTo, Reshape, Transpose, Neg, Mul, Div, Cast})
 
-    def __init__(self, builder: GraphBuilder, seed: Value) -> None:
-        self._builder = builder
-        self._seen = 0
-        self._multiples = {seed}
+    def __init__(self, seed: Value) -> None:
+        self._known = {seed: True}
 
     def __contains__(self, value: Value) -> bool:
-        made = self._builder.operations
-        for operation in made[self._seen :]:
-            first, *others = operation.inputs or (None,)
+        chain: list[Value] = []
+        while (answer := self._known.get(value)) is None:
+            chain.append(value)
             if (
-                first in self._multiples
-                and type(operation.operator) in self._LINEAR
-                and all(map(_is_nonzero_number, others))
+                not isinstance(value, Operation)
+                or type(value.operator) not in self._LINEAR
+                or not all(map(_is_nonzero_number, value.inputs[1:]))
             ):
-                self._multiples.add(operation)
-        self._seen = len(made)
-        return value in self._multiples
+                answer = False
+                break
+            value = value.inputs[0]
+        self._known.update(dict.fromkeys(chain, answer))
+        return answer
 
 
 def _is_nonzero_number(value: Value | None) -> bool:
@@ -261,24 +298,23 @@ def _is_nonzero_number(value: Value | None) -> bool:
     return False
 
 
-def _guarded(
-    operation: Operation,
-    guard: Guard,
-    g: Tensor,
-    results: tuple[Tensor | None, ...],
-    active: set[Value],
-) -> tuple[Tensor | None, ...]:
-    """Return the cotangents, those whose factor may be infinite annihilated where ``g`` is 0."""
-    inputs = operation.inputs
-    needed = guard(operation.operator, *inputs)
-    return tuple(
-        [
-            g.emit(Annihilate(), result)
-            if needs and result is not None and value in active
-            else result
-            for needs, result, value in zip(needed, results, inputs, strict=True)
-        ]
-    )
+def _asked(rule: VJPRule, operation: Operation, wants: Sequence[int]) -> Expansion:
+    """Return what a rule writes for the cotangents that are wanted, annihilated where guarded."""
+    ids, inputs = fresh_ids(), operation.inputs
+    builder = GraphBuilder(ids, Derived("derivative", operation.operator.name, operation.origin))
+    operands = [builder.input(value.type) for value in (operation, operation, *inputs)]
+    g, *others = [Tensor(builder, value) for value in operands]
+    results = rule(operation.operator, g, *others)
+    if len(results) != len(inputs):
+        raise _wrong_results(operation, results)
+    wanted: list[Value | None] = []
+    for want, result, value in zip(wants, results, inputs, strict=True):
+        if result is not None and (result.builder is not builder or result.type != value.type):
+            raise _wrong_results(operation, results)
+        if result is not None and want == _GUARDED:
+            result = g.emit(Annihilate(), result)
+        wanted.append(result.value if result is not None and want else None)
+    return Expansion.of(operands, builder.operations, wanted)
 
 
 def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:

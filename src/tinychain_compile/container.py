@@ -158,7 +158,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
         _stage,
         "vjp_engine",
         config,
-        providers.Factory(
+        providers.Singleton(
             ReverseModeEngine,
             rules=providers.Object(VJP_RULES),
             without_derivative=providers.Object(WITHOUT_DERIVATIVE),

@@ -542,7 +542,8 @@ a zero cotangent annihilates the factor: it is selected, not multiplied.
 VJPRule: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
 """``rule(operator, g, y, *operands)``: the cotangent of each operand; ``None`` where there is none.
 
-``g`` is the cotangent of the output ``y``.
+``g`` is the cotangent of the output ``y``. What a rule writes depends on the operator and the types
+alone: it is asked once for these, and what it wrote is written again for all operations alike.
 """
 
 Decomposition: TypeAlias = Callable[..., Tensor]

@@ -41,6 +41,12 @@ class GraphBuilder:
         self.operations.append(operation)
         return operation
 
+    def append(self, type: TensorType, operator: Operator, inputs: tuple[Value, ...]) -> Operation:
+        """Append one operation of which the type is known; the origin is the builder's."""
+        operation = Operation.of_type(type, operator, inputs, next(self._ids), self.origin)
+        self.operations.append(operation)
+        return operation
+
     def refuse_expired(self, what: str, *values: Value) -> NoReturn:
         """Raise the error of using a tensor whose trace has ended."""
         raise ExpiredTraceError(

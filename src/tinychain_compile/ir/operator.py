@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import copysign
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -39,6 +40,14 @@ class Operator:
         A subclass takes exactly its operands, in order, as ``TensorType``.
         """
         raise NotImplementedError
+
+    @property
+    def exactly(self) -> object:
+        """What is equal for operators that do the same to the bit: 0.0 is not -0.0 here."""
+        names = self.float_attributes
+        if not names:
+            return self
+        return self, tuple([copysign(1.0, getattr(self, name)) for name in names])
 
     @property
     def params(self) -> Mapping[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from math import copysign
 from typing import TypeAlias
 
 from tinychain_compile.artifacts import COMMON_SUBEXPRESSIONS, DEAD_CODE
@@ -226,7 +225,4 @@ def _key(operator: Operator, inputs: tuple[Value, ...]) -> object:
     """Return what equal operations have in common: operator, attributes, operands."""
     if type(operator) in _COMMUTATIVE:
         return type(operator), frozenset(inputs)
-    if operator.float_attributes:
-        signs = [copysign(1.0, getattr(operator, name)) for name in operator.float_attributes]
-        return operator, inputs, tuple(signs)
-    return operator, inputs
+    return operator.exactly, inputs
