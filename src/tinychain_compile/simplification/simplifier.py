@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple
 
 from tinychain_compile.artifacts import COMMON_SUBEXPRESSIONS, DEAD_CODE
 from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
@@ -15,10 +15,53 @@ from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.operators import Add, BroadcastTo, Constant, Equal, Mul
 from tinychain_compile.simplification.rules import Offer, Rules
 
-_Table: TypeAlias = Mapping[type[Operator], tuple[Offer, ...]]
-
 _COMMUTATIVE = frozenset({Add, Mul, Equal})
 """Whose result has the same bits with the operands exchanged."""
+
+
+class _Kind(NamedTuple):
+    """What a walk knows of an operator class.
+
+    Attributes:
+        offers: The rules to ask.
+        always: Whether one of them looks at whatever the operands are made by.
+        is_shown: Whether a rule of another class looks into what this one makes.
+        key_of: What equal operations have in common: operator, attributes, operands.
+    """
+
+    offers: tuple[Offer, ...]
+    always: bool
+    is_shown: bool
+    key_of: Callable[[Operator, tuple[Value, ...]], object]
+
+
+class _Kinds(dict[type[Operator], _Kind]):
+    """What a walk knows of each operator class that it meets, found when it is first met."""
+
+    def __init__(self, offers: Mapping[type[Operator], tuple[Offer, ...]]) -> None:
+        super().__init__()
+        self._offers = offers
+        made_by = [offer.of for row in offers.values() for offer in row if offer.of is not None]
+        shown = set[type[Operator]]().union(*made_by)
+        if Constant in shown:
+            shown.add(BroadcastTo)  # of a literal: taken for one
+        self._shown = shown
+
+    def __missing__(self, kind: type[Operator]) -> _Kind:
+        offers = self._offers.get(kind, ())
+        always = any(offer.of is None for offer in offers)
+        known = self[kind] = _Kind(offers, always, kind in self._shown, _key_of(kind))
+        return known
+
+
+def _key_of(kind: type[Operator]) -> Callable[[Operator, tuple[Value, ...]], object]:
+    if kind in _COMMUTATIVE:
+        return lambda _, inputs: (kind, frozenset(inputs))
+    if not kind.__match_args__:
+        return lambda _, inputs: (kind, inputs)
+    if not kind.float_attributes:
+        return lambda operator, inputs: (operator, inputs)
+    return lambda operator, inputs: (operator.exactly, inputs)
 
 
 class GraphSimplifier:
@@ -30,7 +73,7 @@ class GraphSimplifier:
 
     def __init__(self, rules: Mapping[str, Rules]) -> None:
         self._rules = rules
-        self._tables: dict[tuple[str, ...], _Table] = {}
+        self._kinds: dict[tuple[str, ...], _Kinds] = {}
 
     def simplify(
         self,
@@ -52,19 +95,19 @@ class GraphSimplifier:
         chosen = tuple(names)
         if not chosen:
             return graph
-        table = self._tables.get(chosen)
-        if table is None:
-            table = self._tables[chosen] = self._table(chosen)
-        walk = _Walk(graph, table, ids, COMMON_SUBEXPRESSIONS in chosen, supports)
+        kinds = self._kinds.get(chosen)
+        if kinds is None:
+            kinds = self._kinds[chosen] = self._kinds_of(chosen)
+        walk = _Walk(graph, kinds, ids, COMMON_SUBEXPRESSIONS in chosen, supports)
         return walk.run(DEAD_CODE in chosen)
 
-    def _table(self, chosen: tuple[str, ...]) -> _Table:
+    def _kinds_of(self, chosen: tuple[str, ...]) -> _Kinds:
         table: dict[type[Operator], tuple[Offer, ...]] = {}
         for name, rules in self._rules.items():
             if name in chosen:
                 for kind, own in rules.items():
                     table[kind] = (*table.get(kind, ()), *own)
-        return table
+        return _Kinds(table)
 
 
 class _UnsupportedError(Exception):
@@ -77,13 +120,13 @@ class _Walk:
     def __init__(
         self,
         graph: Graph,
-        table: _Table,
+        kinds: _Kinds,
         ids: IdSource,
         merges: bool,
         supports: Callable[[Operation], bool] | None,
     ) -> None:
         self._graph = graph
-        self._table = table
+        self._kinds = kinds
         self._ids = ids
         self._known: dict[object, Value] | None = {} if merges else None
         self._boundary = {value for _, value in graph.inputs}
@@ -92,41 +135,35 @@ class _Walk:
         self._pinned = {value for _, value in pinned}
         self._moved: dict[Value, Value] = {}
         self._done: list[Operation] = []
+        self._shown: dict[Value, type[Operator]] = {}
         self._origin: Origin | None = None
-        self._uses = self._count_uses()
+        self._uses: dict[Value, int] | None = None
 
     def run(self, drops_unused: bool) -> Graph:
-        graph, moved, done, table, known = (
-            self._graph,
-            self._moved,
-            self._done,
-            self._table,
-            self._known,
-        )
+        graph, moved, known, shown = self._graph, self._moved, self._known, self._shown
+        kinds, pinned = self._kinds, self._pinned
         for operation in graph.operations:
-            inputs, operator, output = operation.inputs, operation.operator, operation
-            for value in inputs:
-                if value in moved:
-                    inputs = tuple([moved.get(value, value) for value in inputs])
-                    break
-            if output not in self._pinned:
-                offers = table.get(type(operator))
-                if offers is not None:
+            inputs, operator = operation.inputs, operation.operator
+            if moved and not moved.keys().isdisjoint(inputs):
+                inputs = tuple([moved.get(value, value) for value in inputs])
+            kind = kinds[type(operator)]
+            if operation not in pinned:
+                if kind.offers and (kind.always or not shown.keys().isdisjoint(inputs)):
                     self._origin = operation.origin
-                    found = self._by_rule(offers, operator, inputs)
+                    found = self._by_rule(kind.offers, operator, inputs)
                     if found is not None:
-                        self._replace(output, found)
+                        self._replace(operation, found)
                         continue
                 if known is not None:
-                    key = _key(operator, inputs)
+                    key = kind.key_of(operator, inputs)
                     found = known.get(key)
                     if found is not None:
-                        self._replace(output, found)
+                        self._replace(operation, found)
                         continue
-                    known[key] = self._keep(operation, inputs)
+                    known[key] = self._keep(operation, inputs, kind)
                     continue
-            self._keep(operation, inputs)
-        outputs = graph.outputs
+            self._keep(operation, inputs, kind)
+        outputs, done = graph.outputs, self._done
         if moved:
             outputs = tuple([NamedValue(name, moved.get(value, value)) for name, value in outputs])
         needed = [value for _, value in outputs]
@@ -143,49 +180,37 @@ class _Walk:
 
     def is_used_once(self, value: Value) -> bool:
         """Return whether at most one operation reads a value, and no output is it."""
+        if self._uses is None:
+            self._uses = self._count_uses()
         return self._uses.get(value, 1) <= 1
 
     def write(self, operator: Operator, *inputs: Value) -> Value:
         """Append an operation, simplified in turn, and return its value."""
-        offers = self._table.get(type(operator))
-        if offers is not None:
-            found = self._by_rule(offers, operator, inputs)
-            if found is not None:
-                return found
-        return self.append(operator, *inputs)
+        offers = self._kinds[type(operator)].offers
+        found = self._by_rule(offers, operator, inputs) if offers else None
+        return self.append(operator, *inputs) if found is None else found
 
     def append(self, operator: Operator, *inputs: Value) -> Value:
         """Append an operation as it is, unless there is an equal one, and return its value."""
-        key = None
-        if self._known is not None:
-            key = _key(operator, inputs)
-            found = self._known.get(key)
+        kind, known = self._kinds[type(operator)], self._known
+        key = kind.key_of(operator, inputs)
+        if known is not None:
+            found = known.get(key)
             if found is not None:
                 return found
         origin = Derived("simplification", operator.name, self._origin)
         operation = Operation(operator, inputs, next(self._ids), origin)
         if self._supports is not None and not self._supports(operation):
             raise _UnsupportedError
-        self._done.append(operation)
-        if self._known is not None:
-            self._known[key] = operation
-        return operation
+        if known is not None:
+            known[key] = operation
+        return self._keep(operation, inputs, kind)
 
     def _by_rule(
         self, offers: tuple[Offer, ...], operator: Operator, inputs: tuple[Value, ...]
     ) -> Value | None:
         """Return what the first rule says that has anything to say."""
-        makers: list[type[Operator] | None] = []
-        for value in inputs:
-            if not isinstance(value, Operation):
-                makers.append(None)
-                continue
-            kind = type(value.operator)
-            if kind is BroadcastTo:
-                (source,) = value.inputs
-                if isinstance(source, Operation) and type(source.operator) is Constant:
-                    kind = Constant
-            makers.append(kind)
+        makers = [self._shown.get(value) for value in inputs]
         for rule, of, each in offers:
             if of is not None:
                 offered = of.issuperset(makers) if each else not of.isdisjoint(makers)
@@ -199,30 +224,30 @@ class _Walk:
                 return found
         return None
 
-    def _keep(self, operation: Operation, inputs: tuple[Value, ...]) -> Value:
+    def _keep(self, operation: Operation, inputs: tuple[Value, ...], kind: _Kind) -> Value:
         """Keep an operation under its id, reading what its operands have become."""
-        output = operation
+        kept = operation
         if inputs is not operation.inputs:
-            operation = operation.with_inputs(inputs)
-            self._moved[output] = operation
-            if output in self._uses:
-                self._uses[operation] = self._uses[output]
-        self._done.append(operation)
-        return operation
+            kept = operation.with_inputs(inputs)
+            self._replace(operation, kept)
+        self._done.append(kept)
+        if kind.is_shown:
+            maker = type(kept.operator)
+            if maker is BroadcastTo and self._shown.get(inputs[0]) is Constant:
+                maker = Constant
+            self._shown[kept] = maker
+        return kept
 
     def _replace(self, old: Value, new: Value) -> None:
-        """Note what an operation's value is instead; who read the one reads the other."""
+        """Note what a value has become; who read the one reads the other."""
         self._moved[old] = new
-        self._uses[new] = self._uses.get(new, 0) + self._uses.get(old, 0)
+        if self._uses is not None:
+            self._uses[new] = self._uses.get(new, 0) + self._uses.get(old, 0)
 
     def _count_uses(self) -> dict[Value, int]:
+        """Return how often each value is read, as far as the walk has come."""
         uses = Counter(chain.from_iterable([op.inputs for op in self._graph.operations]))
         uses.update({value: 2 for _, value in self._graph.outputs})
+        for old, new in self._moved.items():
+            uses[new] += uses[old]
         return uses
-
-
-def _key(operator: Operator, inputs: tuple[Value, ...]) -> object:
-    """Return what equal operations have in common: operator, attributes, operands."""
-    if type(operator) in _COMMUTATIVE:
-        return type(operator), frozenset(inputs)
-    return operator.exactly, inputs
