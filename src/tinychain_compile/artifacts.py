@@ -280,6 +280,12 @@ class ValueDependency(NamedTuple):
     dtype: DType
     shape: Shape
 
+    @staticmethod
+    def of(value: Value, provenance: Provenance) -> ValueDependency:
+        """Return the row of a value."""
+        type = value.type
+        return ValueDependency(value.id, provenance, type.dtype, type.shape)
+
 
 @dataclass(frozen=True, slots=True)
 class DependencyAnalysis:
@@ -287,14 +293,19 @@ class DependencyAnalysis:
 
     Args:
         selected_outputs: The ids of the outputs.
-        dependencies: Declared inputs in declaration order, seeds, captures in forward topological
-            order, local values in schedule order.
+        required_inputs: Everything that is not made inside: declared inputs in declaration order,
+            seeds, captures in forward topological order.
         schedule: The operations, each as late as its consumers allow.
     """
 
     selected_outputs: tuple[str, ...]
-    dependencies: tuple[ValueDependency, ...]
+    required_inputs: tuple[ValueDependency, ...]
     schedule: tuple[Operation, ...]
+
+    @property
+    def dependencies(self) -> tuple[ValueDependency, ...]:
+        """What is required, then what is made inside, in schedule order."""
+        return self.required_inputs + self.local_values
 
     @property
     def declared_inputs(self) -> tuple[ValueDependency, ...]:
@@ -314,15 +325,10 @@ class DependencyAnalysis:
     @property
     def local_values(self) -> tuple[ValueDependency, ...]:
         """What is made inside."""
-        return self._of(Provenance.LOCAL_VALUE)
-
-    @property
-    def required_inputs(self) -> tuple[ValueDependency, ...]:
-        """Everything that is not made inside."""
-        return self.dependencies[: len(self.dependencies) - len(self.schedule)]
+        return tuple([ValueDependency.of(op, Provenance.LOCAL_VALUE) for op in self.schedule])
 
     def _of(self, provenance: Provenance) -> tuple[ValueDependency, ...]:
-        return tuple(d for d in self.dependencies if d.provenance is provenance)
+        return tuple([row for row in self.required_inputs if row.provenance is provenance])
 
 
 # Lowered programs.

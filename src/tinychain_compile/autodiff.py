@@ -173,7 +173,8 @@ class ReverseModeEngine:
     ) -> Sequence[Value | None]:
         """Return the cotangents that are wanted: as the rule writes them, or wrote them before."""
         operator, inputs = operation.operator, operation.inputs
-        key = (operator.exactly, *wants, *[value.type for value in inputs])
+        exactly = operator.exactly if operator.__match_args__ else type(operator)
+        key = (exactly, *wants, *[value.type for value in inputs])
         expansion = self._expansions.get(key)
         if expansion is None:
             if len(self._expansions) == _MOST_EXPANSIONS:

@@ -68,10 +68,9 @@ def _analyse(
             free.update([(value.id, value) for value in operation.inputs if value not in local])
     rows: list[ValueDependency] = []
     for provenance, values in origins:
-        for value in values:
-            if value.id in free:
-                del free[value.id]
-                rows.append(_row(value, provenance))
+        for value in [value for value in values if value.id in free]:
+            del free[value.id]
+            rows.append(ValueDependency.of(value, provenance))
     if free:
         lost = next(iter(free.values()))
         raise MissingDependencyError(
@@ -79,8 +78,6 @@ def _analyse(
             expected="a declared input, the seed, a value of the forward graph, or one made here",
             got="a value that nobody supplies",
         )
-    here = Provenance.LOCAL_VALUE
-    rows += [ValueDependency(v.id, here, v.type.dtype, v.type.shape) for v in schedule]
     return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 
@@ -94,8 +91,3 @@ def _check_are_inputs(graph: Graph, free: Mapping[str, Value]) -> None:
                 expected="a value of the graph",
                 got="one that the graph neither takes nor makes",
             )
-
-
-def _row(value: Value, provenance: Provenance) -> ValueDependency:
-    type = value.type
-    return ValueDependency(value.id, provenance, type.dtype, type.shape)

@@ -47,12 +47,12 @@ class OperationContext(NamedTuple):
     Attributes:
         operation: The operation itself.
         inputs: The operands' target values; an operand used twice stands twice.
-        provenance_by_id: Where each value of the program comes from, read-only.
+        bound: Where each value that the program does not make comes from, read-only.
     """
 
     operation: Operation
     inputs: tuple[TargetValue, ...]
-    provenance_by_id: Mapping[str, Provenance]
+    bound: Mapping[str, Provenance]
 
     @property
     def node_id(self) -> str:
@@ -82,7 +82,8 @@ class OperationContext(NamedTuple):
     @property
     def input_provenance(self) -> tuple[Provenance, ...]:
         """Where each operand comes from."""
-        return tuple([self.provenance_by_id[value.id] for value in self.operation.inputs])
+        here = Provenance.LOCAL_VALUE
+        return tuple([self.bound.get(value.id, here) for value in self.operation.inputs])
 
     @property
     def output_value_id(self) -> str:

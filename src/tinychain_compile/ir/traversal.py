@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from tinychain_compile.ir.graph import Graph, Operation, Value
 
@@ -14,18 +16,20 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
     directly before the consumer that was placed last. Of an operation's operands the last one's
     operation stands nearest to it. Depends on the graph alone.
     """
-    boundary = {value for _, value in graph.inputs}
-    uses, selected = _count_uses(outputs, boundary)
-    ready = [operation for operation in selected if not uses[operation]]
+    needed = reachable(graph.operations, outputs)
+    read = Counter(chain.from_iterable([operation.inputs for operation in needed]))
+    uses: dict[Value, int] = {operation: read[operation] for operation in needed}
+    ready = [v for v in dict.fromkeys(outputs) if isinstance(v, Operation) and uses.get(v) == 0]
     backwards: list[Operation] = []
     while ready:
         operation = ready.pop()
         backwards.append(operation)
         for value in operation.inputs:
-            if isinstance(value, Operation) and value not in boundary:
-                uses[value] -= 1
-                if not uses[value]:
-                    ready.append(value)
+            left = uses.get(value, 0) - 1
+            if left > 0:
+                uses[value] = left
+            elif left == 0 and isinstance(value, Operation):
+                ready.append(value)
     backwards.reverse()
     return tuple(backwards)
 
@@ -50,28 +54,3 @@ def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) 
         read.update(operation.inputs)
         made.add(operation)
     return read - made
-
-
-def _count_uses(
-    outputs: Iterable[Value], boundary: set[Value]
-) -> tuple[dict[Operation, int], list[Operation]]:
-    """Return how often needed operations read each needed one's value, and which make the outputs.
-
-    Each operation that makes an output stands once, in the order of the outputs.
-    """
-    uses: dict[Operation, int] = {}
-    for value in outputs:
-        if isinstance(value, Operation) and value not in boundary:
-            uses[value] = 0
-    selected = list(uses)
-    pending = selected.copy()
-    while pending:
-        for value in pending.pop().inputs:
-            if not isinstance(value, Operation) or value in boundary:
-                continue
-            if value in uses:
-                uses[value] += 1
-            else:
-                uses[value] = 1
-                pending.append(value)
-    return uses, selected

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache
 from operator import index
 from typing import SupportsIndex, cast
 
@@ -15,6 +15,8 @@ from tinychain_compile.ir.frozen import Frozen, new, unfrozen
 
 class TensorType(Frozen):
     """A dtype and a shape; what an input is declared with and what every value has.
+
+    There is one object for each dtype and shape, so that types are compared by identity.
 
     Args:
         dtype: A short name (``"f32"``), a NumPy dtype or scalar type.
@@ -66,15 +68,8 @@ class TensorType(Frozen):
         """Whether the dtype is f16, bf16, f32 or f64."""
         return self.dtype in FLOATING
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, TensorType)
-            and self.dtype == other.dtype
-            and self.shape == other.shape
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.dtype, self.shape))
+    def __reduce__(self) -> tuple[Callable[..., TensorType], tuple[DType, Shape]]:
+        return TensorType.of, (self.dtype, self.shape)
 
     def __repr__(self) -> str:
         return f"{dtype_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
@@ -83,14 +78,17 @@ class TensorType(Frozen):
 _UnfrozenTensorType = unfrozen(TensorType)
 
 
-@lru_cache(maxsize=4096)
+_types: dict[tuple[DType, Shape], TensorType] = {}
+
+
+@cache
 def _shared(dtype: DType, shape: Shape) -> TensorType:
-    """Return the type; equal ones are one object mostly, so that comparing them is cheap."""
+    """Return the one type of this dtype and shape; every other one is an object of its own."""
     made = new(_UnfrozenTensorType)
     made.dtype = dtype
     made.shape = shape
     made.__class__ = TensorType
-    return made
+    return _types.setdefault((dtype, shape), made)  # two threads may come here at once
 
 
 def _as_shape(shape: object) -> Shape:

@@ -113,18 +113,16 @@ class _Lowering:
         self._lookup = program.target.handlers.lookup
         self._bind_input = bind_input
         self._values: dict[str, TargetValue] = {}
-        self._provenance = MappingProxyType(
-            {row.value_id: row.provenance for row in program.analysis.dependencies}
-        )
+        required = program.analysis.required_inputs
+        self._bound = MappingProxyType({row.value_id: row.provenance for row in required})
         self._lowered: list[LoweredOperation] = []
 
     def run(self) -> LoweredProgram:
         analysis = self._program.analysis
         for row in analysis.required_inputs:
-            self._values[row.value_id] = self._bound(row)
+            self._values[row.value_id] = self._input(row)
         if type(self._program.target.fusion) is NoFusion:
-            for operation in analysis.schedule:
-                self._lower_one(operation)
+            self._lower_all(analysis.schedule)
         else:
             self._lower_with_fusion(analysis.schedule)
         return LoweredProgram(
@@ -134,7 +132,7 @@ class _Lowering:
             analysis,
         )
 
-    def _bound(self, row: ValueDependency) -> TargetValue:
+    def _input(self, row: ValueDependency) -> TargetValue:
         try:
             value = self._bind_input(row)
         except CompilationError:
@@ -164,7 +162,7 @@ class _Lowering:
             context = FusionContext(candidates, self._value_of)
             result = offer(hook, context)
             if result is None:
-                self._lower_one(operation)
+                self._lower_all((operation,))
                 continue
             operations, output = claimed_operations(hook, result, window, uses)
             claimed.update(operations[1:])
@@ -173,32 +171,22 @@ class _Lowering:
                 LoweredOperation(output.id, result.value, operations, is_fused=True)
             )
 
-    def _lower_one(self, operation: Operation) -> None:
-        values = self._values
-        operator, output_id = operation.operator, operation.id
-        operands = tuple([values[value.id] for value in operation.inputs])
-        context = OperationContext(operation, operands, self._provenance)
-        try:
-            value = self._lookup(operator).lower(context)
-        except CompilationError:
-            raise
-        except Exception as error:
-            raise HandlerContractError(
-                f"handler of {operator.name}",
-                expected="a target value",
-                got=f"{type(error).__name__}: {error}",
-                location=operation.origin,
-            ) from error
-        if value is None:
-            raise HandlerContractError(
-                f"handler of {operator.name}",
-                expected="a target value",
-                got="None",
-                location=operation.origin,
-                hint="Return what the operation becomes on the target.",
-            )
-        values[output_id] = value
-        self._lowered.append(LoweredOperation(output_id, value, (operation,), is_fused=False))
+    def _lower_all(self, operations: Iterable[Operation]) -> None:
+        """Lower each operation by its handler."""
+        values, lowered, bound, lookup = self._values, self._lowered, self._bound, self._lookup
+        for operation in operations:
+            operands = tuple([values[value.id] for value in operation.inputs])
+            context = OperationContext(operation, operands, bound)
+            try:
+                value = lookup(operation.operator).lower(context)
+            except CompilationError:
+                raise
+            except Exception as error:
+                raise _broken(operation, f"{type(error).__name__}: {error}") from error
+            if value is None:
+                raise _broken(operation, "None", "Return what the operation becomes on the target.")
+            values[operation.id] = value
+            lowered.append(LoweredOperation(operation.id, value, (operation,), False))
 
     def _value_of(self, value_id: str) -> TargetValue:
         """Return a target value that exists already, for a fusion hook."""
@@ -232,6 +220,17 @@ def _check_methods(what: str, given: object, names: tuple[str, ...]) -> None:
             expected=f"an object with {', '.join(f'{name}()' for name in names)}",
             got=f"{given!r}",
         )
+
+
+def _broken(operation: Operation, got: str, hint: str | None = None) -> HandlerContractError:
+    """Return the error of a handler that did not return a target value."""
+    return HandlerContractError(
+        f"handler of {operation.operator.name}",
+        expected="a target value",
+        got=got,
+        location=operation.origin,
+        hint=hint,
+    )
 
 
 def _row_itself(row: ValueDependency) -> TargetValue:

@@ -232,11 +232,7 @@ class FakeDependencyClassifier:
         inputs: Sequence[tuple[Value, Provenance]],
     ) -> DependencyAnalysis:
         selected = [value for _, value in graph.outputs] if outputs is None else outputs
-        local = [(operation, Provenance.LOCAL_VALUE) for operation in graph.operations]
-        rows = tuple(
-            ValueDependency(value.id, provenance, value.type.dtype, value.type.shape)
-            for value, provenance in [*inputs, *local]
-        )
+        rows = tuple(ValueDependency.of(value, provenance) for value, provenance in inputs)
         return DependencyAnalysis(tuple(value.id for value in selected), rows, graph.operations)
 
 
@@ -338,6 +334,6 @@ class FakeLowerer:
             LoweredOperation(operation.id, str(operation), (operation,), False)
             for operation in analysis.schedule
         )
-        values = {row.value_id: row.value_id for row in analysis.dependencies}
+        values = {row.value_id: row.value_id for row in analysis.required_inputs}
         values |= {row.output_value_id: row.value for row in lowered}
         return LoweredProgram(analysis.selected_outputs, lowered, values, analysis)
