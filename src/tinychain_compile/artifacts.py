@@ -124,6 +124,7 @@ class DeclaredOptimizer:
         inputs: The runtime scalars that the update reads, in order, by role.
         slots: Its state for a parameter of each type.
         template_key: Optimizers of equal key are traced alike.
+        is_elementwise: Whether the update is traced alike for parameters of every shape.
     """
 
     label: str
@@ -132,6 +133,7 @@ class DeclaredOptimizer:
     inputs: tuple[RuntimeInput, ...]
     slots: Mapping[TensorType, tuple[Slot, ...]]
     template_key: Hashable
+    is_elementwise: bool = False
 
     def runtime_input_of(self, role: RuntimeInput) -> RuntimeInput:
         """Return what the consumer feeds for a role: named for the group unless of the step."""

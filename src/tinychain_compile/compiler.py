@@ -53,13 +53,13 @@ from tinychain_compile.records import (
     Prepared,
     Program,
     Programs,
-    UpdateKey,
     sources_of_symbols,
     step_record,
 )
 from tinychain_compile.reports import HandlerRank, HandlerRanking, SupportReport
 from tinychain_compile.runtime_inputs import LOSS_SCALE
 from tinychain_compile.settings import StepDefaults
+from tinychain_compile.sharing import Update, UpdateKey, updates_of
 from tinychain_compile.support import (
     LegalizedProgram,
     WithHandler,
@@ -384,14 +384,16 @@ class TrainingStepCompiler:
             verify(selected)
         laps.end("dependency_classifier")
         servers = {key: declaration.optimizers[name] for name, key in update_keys.items()}
-        updates = {
-            key: self._traced_update(key.type, optimizer, ids) for key, optimizer in servers.items()
-        }
+
+        def update_of(key: UpdateKey, optimizer: DeclaredOptimizer) -> Update:
+            traced = self._traced_update(key.type, optimizer, ids)
+            laps.end("optimizer_tracer")
+            simple = self._simple_update(traced, ids, names)
+            laps.end("simplifier")
+            return Update(traced, simple)
+
+        updates = updates_of(servers, update_of, ids)
         laps.end("optimizer_tracer")
-        simple_updates = {
-            key: self._simple_update(update, ids, names) for key, update in updates.items()
-        }
-        laps.end("simplifier")
         return Prepared(
             declaration,
             update_keys,
@@ -404,7 +406,6 @@ class TrainingStepCompiler:
             captures,
             selected,
             updates,
-            simple_updates,
         )
 
     def _transformed(
@@ -444,9 +445,9 @@ class TrainingStepCompiler:
         )
         updates = {
             key: self._ready_update(
-                prepared.update_names[key], update, targets[key], passes.update, ids, options
+                prepared.update_names[key], update.simple, targets[key], passes.update, ids, options
             )
-            for key, update in prepared.simple_updates.items()
+            for key, update in prepared.updates.items()
         }
         return Programs(forward, derivative, derivative_to_lower, updates)
 
@@ -458,7 +459,7 @@ class TrainingStepCompiler:
     ) -> SupportReport:
         """Return what became of every operator of every program."""
         sources = [prepared.selected, prepared.planned.graph]
-        sources += [update.graph for update in prepared.simple_updates.values()]
+        sources += [update.simple.graph for update in prepared.updates.values()]
         names = ["forward", "derivative", *(prepared.update_names[k] for k in prepared.updates)]
         return support_report(
             [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ from tinychain_compile.artifacts import (
     LoweredProgram,
     ParameterCompilation,
     StepProvenance,
-    TracedUpdate,
 )
 from tinychain_compile.ir.dimensions import symbol_sources
 from tinychain_compile.ir.graph import Graph, IdSource
 from tinychain_compile.ir.types import TensorType
 from tinychain_compile.protocols import LoweringTarget, ProgramToLower
 from tinychain_compile.reports import SupportReport
+from tinychain_compile.sharing import Update, UpdateKey
 from tinychain_compile.slots import Fill, Slot, SlotCompilation
 
 CONTRACT_VERSION = "1"
@@ -33,13 +33,6 @@ class Program(NamedTuple):
 
     graph: Graph
     to_lower: ProgramToLower
-
-
-class UpdateKey(NamedTuple):
-    """Parameters of equal key share one update."""
-
-    type: TensorType
-    template: Hashable
 
 
 class Prepared(NamedTuple):
@@ -55,8 +48,7 @@ class Prepared(NamedTuple):
     planned: DerivativeProgram
     captures: DependencyAnalysis
     selected: Graph
-    updates: Mapping[UpdateKey, TracedUpdate]
-    simple_updates: Mapping[UpdateKey, TracedUpdate]
+    updates: Mapping[UpdateKey, Update]
 
 
 class Programs(NamedTuple):
@@ -181,7 +173,7 @@ def _parameter_rows(
                 MappingProxyType(
                     {role.name: optimizer.runtime_input_of(role).name for role in optimizer.inputs}
                 ),
-                prepared.updates[key].graph,
+                prepared.updates[key].traced.graph,
                 graph,
                 lowered[key],
                 MappingProxyType(graph.input_ids),

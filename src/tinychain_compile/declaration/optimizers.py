@@ -122,7 +122,15 @@ def _declared(
     for names in dict.fromkeys(roles):
         check_signature(update, names, f"update of {label}", UpdateSignatureError)
     key: Hashable = getattr(optimizer, "template_key", id(optimizer))
-    return DeclaredOptimizer(label, group, update, inputs, slots, (key, inputs_key(inputs)))
+    return DeclaredOptimizer(
+        label,
+        group,
+        update,
+        inputs,
+        slots,
+        (key, inputs_key(inputs)),
+        bool(getattr(optimizer, "is_elementwise", False)),
+    )
 
 
 def inputs_key(inputs: Iterable[RuntimeInput]) -> Hashable:

@@ -90,6 +90,8 @@ class Adam(AdamFamily):
     Source: D. Kingma and J. Ba, Adam: A Method for Stochastic Optimization, 2015.
     """
 
+    is_elementwise = True
+
     def rule(self, parameter: Tensor, gradient: Tensor, slots: Slots, given: Given) -> Updated:
         """Return the new parameter and moments."""
         moments = new_moments(decayed(gradient, parameter, given), slots, given)
@@ -104,6 +106,8 @@ class AdamW(AdamFamily):
 
     Source: I. Loshchilov and F. Hutter, Decoupled Weight Decay Regularization, 2019.
     """
+
+    is_elementwise = True
 
     def __init__(
         self,
@@ -144,6 +148,8 @@ class AMSGrad(AdamFamily):
 
     Source: S. Reddi et al., On the Convergence of Adam and Beyond, 2018.
     """
+
+    is_elementwise = True
 
     slot_names = ("m", "v", "largest")
 
@@ -193,6 +199,8 @@ class Adamax(AdamFamily):
 
     Source: D. Kingma and J. Ba, Adam: A Method for Stochastic Optimization, 2015, section 7.1.
     """
+
+    is_elementwise = True
 
     slot_names = ("m", "u")
 

@@ -37,6 +37,8 @@ class NAdam(AdamFamily):
     Source: T. Dozat, Incorporating Nesterov Momentum into Adam, 2016.
     """
 
+    is_elementwise = True
+
     def __init__(
         self,
         learning_rate: float | None = None,

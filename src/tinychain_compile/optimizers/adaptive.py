@@ -47,6 +47,8 @@ class Adagrad(CatalogueOptimizer):
     Stochastic Optimization, 2011.
     """
 
+    is_elementwise = True
+
     def __init__(
         self,
         learning_rate: float | None = None,
@@ -105,6 +107,8 @@ class Adadelta(CatalogueOptimizer):
     Source: M. Zeiler, ADADELTA: An Adaptive Learning Rate Method, 2012.
     """
 
+    is_elementwise = True
+
     slot_names = ("v", "u")
 
     def __init__(
@@ -154,6 +158,8 @@ class RMSprop(CatalogueOptimizer):
     Source: T. Tieleman and G. Hinton, Lecture 6.5: RMSprop, 2012; centred: A. Graves, Generating
     Sequences with Recurrent Neural Networks, 2013.
     """
+
+    is_elementwise = True
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from tinychain_compile.errors import DeclarationError
 from tinychain_compile.ir.dtypes import F32, F64, DType
@@ -90,6 +90,18 @@ class CatalogueOptimizer:
     Raises:
         DeclarationError: A default is out of range, or what is frozen is no hyperparameter.
     """
+
+    is_elementwise: ClassVar[bool] = False
+    """Whether ``rule`` computes each element from the elements at its place and scalars alone.
+
+    Then it is traced for one shape and serves every other. A class that overrides what this says
+    something of has to say it again.
+    """
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        if "is_elementwise" not in own and not {"rule", "update", "slots"}.isdisjoint(own):
+            cls.is_elementwise = False
 
     slot_names: tuple[str, ...] = ()
     """The state, each of the parameter's shape, zero before step 1."""

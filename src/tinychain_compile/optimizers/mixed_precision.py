@@ -58,6 +58,7 @@ class MixedPrecision:
             type(self),
             getattr(inner, "template_key", id(optimizer)),
         )
+        self.is_elementwise = bool(getattr(inner, "is_elementwise", False))
 
     def slots(self, parameter: TensorType) -> tuple[Slot, ...]:
         """Return the f32 copy, and the state of the other optimizer for it."""

@@ -46,6 +46,8 @@ class SGD(CatalogueOptimizer):
     On the Importance of Initialization and Momentum in Deep Learning, 2013.
     """
 
+    is_elementwise = True
+
     def __init__(
         self,
         learning_rate: float | None = None,
@@ -100,6 +102,8 @@ class Lion(CatalogueOptimizer):
 
     Source: X. Chen et al., Symbolic Discovery of Optimization Algorithms, 2023.
     """
+
+    is_elementwise = True
 
     slot_names = ("m",)
 
