@@ -82,7 +82,7 @@ def graph_in(graph: Graph, old: Shape, new: Shape, ids: IdSource) -> Graph | Non
         type = _type_in(value.type, old, new)
         if type is None:
             return None
-        known[value] = Value(next(ids), type)
+        known[value] = Value.of(next(ids), type)
     operations: list[Operation] = []
     for operation in graph.operations:
         type, operator = _type_in(operation.type, old, new), operation.operator

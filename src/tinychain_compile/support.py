@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -53,20 +52,22 @@ def _rows(
     program: LegalizedProgram, why_kept: Callable[[Operation], str] | None
 ) -> list[SupportRow]:
     capability = Capability(program.handlers)
-    lacking = capability.missing(program.legal.operations)
+    lacking = capability.missing(program.legal.operations) if why_kept is not None else []
     if program.legal is program.source and not lacking:
-        counts = Counter(type(operation.operator) for operation in program.source.operations)
+        counts: dict[type[Operator], int] = {}
+        for operation in program.source.operations:
+            kind = type(operation.operator)
+            counts[kind] = counts.get(kind, 0) + 1
         return [
             SupportRow(program.name, kind, SupportStatus.SUPPORTED, n) for kind, n in counts.items()
         ]
     groups: dict[_Fate, list[Operation]] = {}
     missing: set[int] = set()
-    if why_kept is not None:
-        for operation, lack in lacking:
-            missing.add(id(operation.operator))
-            full = f"{lack}, and {why_kept(operation)}"
-            fate = (type(operation.operator), SupportStatus.MISSING, full)
-            groups.setdefault(fate, []).append(operation)
+    for operation, lack in lacking:
+        missing.add(id(operation.operator))
+        full = f"{lack}, and {why_kept(operation)}" if why_kept else lack
+        fate = (type(operation.operator), SupportStatus.MISSING, full)
+        groups.setdefault(fate, []).append(operation)
     kept = {id(operation.operator) for operation in program.legal.operations}
     for operation in program.source.operations:
         kind, own = type(operation.operator), id(operation.operator)

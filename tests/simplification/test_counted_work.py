@@ -79,7 +79,7 @@ def counted_rules(counts):
 def counts_of(workload, monkeypatch):
     counts = Counter()
     for kind, method, what in (
-        (Value, "__new__", "inputs"),
+        (Value, "of", "inputs"),
         (Operation, "of_type", "operations"),
         (Operation, "with_inputs", "operations rewired"),
     ):

@@ -29,7 +29,7 @@ class GraphBuilder:
 
     def input(self, type: TensorType) -> Value:
         """Make a value that nothing in the program makes."""
-        return Value(next(self._ids), type)
+        return Value.of(next(self._ids), type)
 
     def emit(self, operator: Operator, *inputs: Value) -> Operation:
         """Append one operation and return it."""

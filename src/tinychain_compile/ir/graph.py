@@ -36,6 +36,11 @@ class Value(Frozen):
 
     def __new__(cls, id: str, type: TensorType) -> Value:
         """Make an input."""
+        return Value.of(id, type)
+
+    @staticmethod
+    def of(id: str, type: TensorType) -> Value:
+        """Return what the constructor returns, at half its cost."""
         made = new(_UnfrozenValue)
         made.id = id
         made.type = type

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from tinychain_compile.ir.graph import Graph, Operation, Value
 
@@ -17,8 +15,11 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
     operation stands nearest to it. Depends on the graph alone.
     """
     needed = reachable(graph.operations, outputs)
-    read = Counter(chain.from_iterable([operation.inputs for operation in needed]))
-    uses: dict[Value, int] = {operation: read[operation] for operation in needed}
+    uses: dict[Value, int] = dict.fromkeys(needed, 0)
+    for operation in needed:
+        for value in operation.inputs:
+            if value in uses:
+                uses[value] += 1
     ready = [v for v in dict.fromkeys(outputs) if isinstance(v, Operation) and uses.get(v) == 0]
     backwards: list[Operation] = []
     while ready:

@@ -79,8 +79,10 @@ class ProgramLowerer:
             UnsupportedOperatorError: Naming each missing operator, why, its programs and lines.
         """
         missing: dict[str, dict[str, None]] = {}
+        capabilities: dict[int, Capability] = {}
         for program in programs:
-            capability = Capability(program.target.handlers)
+            handlers = program.target.handlers
+            capability = capabilities.setdefault(id(handlers), Capability(handlers))
             for operation, reason in capability.missing(program.analysis.schedule):
                 also = f", and {why_kept(operation)}" if why_kept else ""
                 use = f"{program.name}, at {operation.origin}"
