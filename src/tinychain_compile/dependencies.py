@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from tinychain_compile.artifacts import (
     DependencyAnalysis,
@@ -12,7 +13,7 @@ from tinychain_compile.artifacts import (
 )
 from tinychain_compile.errors import InvalidOutputError, MissingDependencyError
 from tinychain_compile.ir.graph import Graph, NamedValue, Value
-from tinychain_compile.ir.traversal import late_schedule, reachable
+from tinychain_compile.ir.traversal import free_values, late_schedule, reachable
 
 
 class StructuralClassifier:
@@ -59,20 +60,16 @@ def _analyse(
 ) -> DependencyAnalysis:
     selected = [value for _, value in graph.outputs] if outputs is None else list(outputs)
     schedule = late_schedule(graph, selected)
-    local = set[Value](schedule)
-    free = {value.id: value for value in selected if value not in local}
-    if free:
-        _check_are_inputs(graph, free)
-    for operation in schedule:
-        if not local.issuperset(operation.inputs):
-            free.update([(value.id, value) for value in operation.inputs if value not in local])
+    free = {value.id for value in free_values(schedule, selected)}
+    _check_are_inputs(graph, [value for value in selected if value.id in free])
     rows: list[ValueDependency] = []
     for provenance, values in origins:
         for value in [value for value in values if value.id in free]:
-            del free[value.id]
+            free.discard(value.id)
             rows.append(ValueDependency.of(value, provenance))
     if free:
-        lost = next(iter(free.values()))
+        read = chain(selected, *[operation.inputs for operation in schedule])
+        lost = next(value for value in read if value.id in free)
         raise MissingDependencyError(
             f"{graph.name}: {lost!r}",
             expected="a declared input, the seed, a value of the forward graph, or one made here",
@@ -81,11 +78,13 @@ def _analyse(
     return DependencyAnalysis(tuple([value.id for value in selected]), tuple(rows), schedule)
 
 
-def _check_are_inputs(graph: Graph, free: Mapping[str, Value]) -> None:
+def _check_are_inputs(graph: Graph, free: Sequence[Value]) -> None:
     """Check that a selected output which is not made here is an input at least."""
+    if not free:
+        return
     inputs = {value.id for _, value in graph.inputs}
-    for value_id, value in free.items():
-        if value_id not in inputs:
+    for value in free:
+        if value.id not in inputs:
             raise InvalidOutputError(
                 f"{graph.name}: output {value!r}",
                 expected="a value of the graph",

@@ -78,14 +78,15 @@ def graph_in(graph: Graph, old: Shape, new: Shape, ids: IdSource) -> Graph | Non
     ``None`` if it has arrays of further shapes, or an operator for which the shape matters.
     """
     known: dict[Value, Value] = {}
+    types = _Types(old, new)
     for _, value in graph.inputs:
-        type = _type_in(value.type, old, new)
+        type = types[value.type]
         if type is None:
             return None
         known[value] = Value.of(next(ids), type)
     operations: list[Operation] = []
     for operation in graph.operations:
-        type, operator = _type_in(operation.type, old, new), operation.operator
+        type, operator = types[operation.type], operation.operator
         if type is None:
             return None
         if isinstance(operator, BroadcastTo) and not operation.inputs[0].type.shape:
@@ -104,11 +105,17 @@ def graph_in(graph: Graph, old: Shape, new: Shape, ids: IdSource) -> Graph | Non
     )
 
 
-def _type_in(type: TensorType, old: Shape, new: Shape) -> TensorType | None:
-    """Return the type of what has a type; ``None`` of an array of a further shape."""
-    if type.shape == old:
-        return type.with_shape(new)
-    return None if type.shape else type
+class _Types(dict[TensorType, TensorType | None]):
+    """What each type becomes with one shape in place of another; ``None`` for further shapes."""
+
+    def __init__(self, old: Shape, new: Shape) -> None:
+        self._old, self._new = old, new
+
+    def __missing__(self, type: TensorType) -> TensorType | None:
+        is_old = type.shape == self._old
+        made = type.with_shape(self._new) if is_old else None if type.shape else type
+        self[type] = made
+        return made
 
 
 def _is_number(operation: Operation) -> bool:

@@ -47,11 +47,8 @@ def reachable(operations: Sequence[Operation], outputs: Iterable[Value]) -> tupl
     return tuple(kept)
 
 
-def free_values(operations: Iterable[Operation], outputs: Iterable[Value] = ()) -> set[Value]:
+def free_values(operations: Sequence[Operation], outputs: Iterable[Value] = ()) -> set[Value]:
     """Return what the operations and outputs read and the operations do not make."""
-    read = set(outputs)
-    made: set[Value] = set()
-    for operation in operations:
-        read.update(operation.inputs)
-        made.add(operation)
-    return read - made
+    read = set(outputs).union(*[operation.inputs for operation in operations])
+    read.difference_update(operations)
+    return read
