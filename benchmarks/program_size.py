@@ -19,7 +19,7 @@ from rich.table import Table
 from workloads import Workload, cnn, gpt, mlp
 
 from tinychain_compile import CompileOptions, compile_training_step
-from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast
+from tinychain_compile.operators import LITERALS, TIERS, Annihilate, Cast, MulNoNan
 from tinychain_compile.testing import RecordingRegistry
 
 
@@ -41,7 +41,9 @@ def measure(workload: Workload) -> dict[str, Any]:
         if guard:
             row["forward"] = len(step.lowered_forward_graph.operations)
             row["updates"] = sum(len(graph.operations) for graph in updates.values())
-            row["guards"] = sum(isinstance(op.operator, Annihilate) for op in derivative)
+            row["guards"] = sum(
+                isinstance(op.operator, (Annihilate, MulNoNan)) for op in derivative
+            )
     return row
 
 

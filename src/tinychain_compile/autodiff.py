@@ -30,6 +30,7 @@ from tinychain_compile.operators import (
     DimensionSize,
     Div,
     Mul,
+    MulNoNan,
     Neg,
     Reshape,
     StopGradient,
@@ -313,9 +314,17 @@ def _asked(rule: VJPRule, operation: Operation, wants: Sequence[int]) -> Expansi
         if result is not None and (result.builder is not builder or result.type != value.type):
             raise _wrong_results(operation, results)
         if result is not None and want == _GUARDED:
-            result = g.emit(Annihilate(), result)
+            result = _annihilated(g, result)
         wanted.append(result.value if result is not None and want else None)
     return Expansion.of(operands, builder.operations, wanted)
+
+
+def _annihilated(g: Tensor, product: Tensor) -> Tensor:
+    """Return a product with ``g``, 0 where that is 0."""
+    made = product.value
+    if isinstance(made, Operation) and type(made.operator) is Mul and made.inputs[0] is g.value:
+        return g.emit(MulNoNan(), Tensor(g.builder, made.inputs[1]))
+    return g.emit(Annihilate(), product)
 
 
 def _depending_on(graph: Graph, values: Sequence[Value]) -> set[Value]:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # each loop is compiled
 
 OPERATORS = [
     *(o.Add(), o.Sub(), o.Mul(), o.Div(), o.Neg(), o.Abs(), o.Exp(), o.Log(), o.Tanh(), o.Sqrt()),
-    *(o.Rsqrt(), o.Sigmoid(), o.Maximum(), o.Minimum(), o.Annihilate(), o.Relu()),
+    *(o.Rsqrt(), o.Sigmoid(), o.Maximum(), o.Minimum(), o.Annihilate(), o.MulNoNan(), o.Relu()),
     *(
         o.ReluGradient(),
         o.TanhGradient(),

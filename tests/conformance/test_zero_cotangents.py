@@ -9,7 +9,7 @@ from reference import ReferenceContainer, ReferenceTrainer
 from tests.support.derivatives import traced
 from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_compile import SGD, CompileOptions
-from tinychain_compile.operators import Annihilate
+from tinychain_compile.operators import Annihilate, MulNoNan
 from tinychain_compile.vjp_rules import GUARDS
 from tinychain_conformance.cases import CASES
 
@@ -22,7 +22,7 @@ OPERATORS = {type(case.operator): case.operator for case in CASES if type(case.o
 @pytest.mark.parametrize("kind", GUARDS, ids=[kind.__name__ for kind in GUARDS])
 def test_a_masked_branch_cannot_spoil_the_gradient(kind, backend):
     operator = OPERATORS[kind]
-    count = 2 if kind.__name__ in ("Mul", "Div", "Pow", "Atan2") else 1
+    count = 2 if kind.__name__ in ("Mul", "MulNoNan", "Div", "Pow", "Atan2") else 1
     x = np.repeat(SINGULAR, len(SINGULAR)) if count == 2 else SINGULAR
     z = np.tile(SINGULAR, len(SINGULAR)) if count == 2 else SINGULAR
 
@@ -119,7 +119,7 @@ def guards_in(loss, *, nan_guard=True):
         )
     )
     operations = step.source_derivative_program.graph.operations
-    return sum(isinstance(op.operator, Annihilate) for op in operations)
+    return sum(isinstance(op.operator, (Annihilate, MulNoNan)) for op in operations)
 
 
 @pytest.mark.parametrize(

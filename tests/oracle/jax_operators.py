@@ -212,6 +212,7 @@ WITHOUT_COUNTERPART: Mapping[type[Operator], str] = {
     o.Named: "the value is the operand",
     o.StopGradient: "the value is the operand; that nothing passes is tested apart",
     o.Annihilate: "JAX has no such guard",
+    o.MulNoNan: "JAX has no such guard",
     o.ArgSort: "JAX's descending order of ties differs; the conformance cases state ours",
     o.ScatterAdd: "it is the derivative of gather, which is compared",
     o.WindowMaxGradient: "it is the derivative of window_max, which is compared",

@@ -238,6 +238,7 @@ def test_movement_that_others_read_stays_where_it_is():
     ("function", "left"),
     [
         (lambda x: x.full(0.0).emit(o.Annihilate(), x / 0.0), 0.0),
+        (lambda x: x.full(0.0).emit(o.MulNoNan(), x / 0.0), 0.0),
         (lambda x: x.full(0.0).emit(o.ReluGradient(), x), 0.0),
         (lambda x: x.full(0.0).sum(0), 0.0),
         (lambda x: x.full(0.0).pad((1, 0), (0, 1)), 0.0),

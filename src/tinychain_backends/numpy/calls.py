@@ -154,6 +154,10 @@ def _annihilate(factor: Array, product: Array) -> Any:
     return np.where(factor == 0, factor, product)
 
 
+def _mul_no_nan(factor: Array, x: Array) -> Any:
+    return np.where(factor == 0, factor, factor * x)
+
+
 def _clip(x: Array, low: Array, high: Array) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
@@ -337,6 +341,7 @@ CALLS: Mapping[type[Operator], Callable[[Any], Call]] = MappingProxyType(
         o.Or: _plain(np.logical_or),
         o.Where: _plain(np.where),
         o.Annihilate: _plain(_annihilate),
+        o.MulNoNan: _plain(_mul_no_nan),
         o.ReduceSum: _reduction(_sum),
         o.ReduceMax: _reduction(np.max),
         o.ReduceMin: _reduction(np.min),

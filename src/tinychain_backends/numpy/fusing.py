@@ -42,6 +42,7 @@ _PLAIN: Mapping[type[Operator], str] = MappingProxyType(
         o.Not: "not {0}",
         o.Where: "{1} if {0} else {2}",
         o.Annihilate: "{0} if {0} == zero else {1}",
+        o.MulNoNan: "{0} if {0} == zero else {0} * {1}",
         o.Relu: "{0} if {0} > zero or {0} != {0} else zero",
         o.ReluGradient: "{0} if {1} > zero else zero",
         o.TanhGradient: "{0} * (one - {1} * {1})",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.namespace import where
-from tinychain_compile.operators import Annihilate
+from tinychain_compile.operators import Annihilate, MulNoNan
 from tinychain_compile.protocols import Decomposition
 from tinychain_compile.tensor import Tensor
 
@@ -15,4 +15,12 @@ def annihilate(op: Annihilate, factor: Tensor, product: Tensor) -> Tensor:
     return where(factor < zero, product, where(zero < factor, product, factor))
 
 
-DECOMPOSITIONS: dict[type[Operator], Decomposition] = {Annihilate: annihilate}
+def mul_no_nan(op: MulNoNan, factor: Tensor, x: Tensor) -> Tensor:
+    """The product, annihilated by the factor."""
+    return factor.emit(Annihilate(), factor * x)
+
+
+DECOMPOSITIONS: dict[type[Operator], Decomposition] = {
+    Annihilate: annihilate,
+    MulNoNan: mul_no_nan,
+}

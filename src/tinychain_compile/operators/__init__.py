@@ -68,7 +68,7 @@ from tinychain_compile.operators.reduction import (
     ReduceSum,
 )
 from tinychain_compile.operators.rounding import Ceil, Floor, IsFinite, Round
-from tinychain_compile.operators.selection import Annihilate, Where
+from tinychain_compile.operators.selection import Annihilate, MulNoNan, Where
 from tinychain_compile.operators.slicing import Concat, Pad, Reverse, Slice
 from tinychain_compile.operators.softmax import (
     LogSoftmax,
@@ -155,6 +155,7 @@ OPERATORS: tuple[type[Operator], ...] = (
     And,
     Or,
     Annihilate,
+    MulNoNan,
     Mean,
     ReduceMin,
     ReduceProd,
@@ -306,6 +307,7 @@ __all__ = [
     "Mean",
     "Minimum",
     "Mul",
+    "MulNoNan",
     "Named",
     "Neg",
     "Norm",

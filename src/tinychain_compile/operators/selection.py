@@ -40,3 +40,16 @@ class Annihilate(Operator):
 
     def infer(self, factor: TensorType, product: TensorType) -> TensorType:
         return same(self.name, floating(self.name, factor), product)
+
+
+@dataclass(frozen=True, slots=True)
+class MulNoNan(Operator):
+    """``factor * x``, but the factor where that is 0: ``F[s], F[s] -> F[s]``.
+
+    Where the factor is 0 so is the result, whether ``x`` is finite or not; named as in TensorFlow.
+    """
+
+    name: ClassVar[str] = "mul_no_nan"
+
+    def infer(self, factor: TensorType, x: TensorType) -> TensorType:
+        return same(self.name, floating(self.name, factor), x)

@@ -13,6 +13,7 @@ from tinychain_compile.operators import (
     Maximum,
     Minimum,
     Mul,
+    MulNoNan,
     Neg,
     Not,
     Or,
@@ -34,8 +35,8 @@ def _times_one(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) ->
     return None
 
 
-def _over_one(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
-    """``x / 1`` is ``x``."""
+def _by_one(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> Value | None:
+    """``x / 1`` is ``x``, and ``x * 1`` where ``x`` annihilates."""
     return inputs[0] if is_number(writer, inputs[1], 1.0) else None
 
 
@@ -97,7 +98,7 @@ def _of_equal_branches(
 
 RULES: Rules = {
     Mul: (Offer(_times_one, LITERAL),),
-    Div: (Offer(_over_one, LITERAL),),
+    **dict.fromkeys((Div, MulNoNan), (Offer(_by_one, LITERAL),)),
     Add: (Offer(_plus_nothing, LITERAL), Offer(_plus_negative, frozenset({Neg}))),
     Sub: (Offer(_minus_nothing, LITERAL), Offer(_minus_negative, frozenset({Neg}))),
     Where: (Offer(_of_equal_branches),),

@@ -11,6 +11,7 @@ from tinychain_compile.ir.graph import Value
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.operators import (
     Annihilate,
+    MulNoNan,
     Pad,
     ReduceSum,
     ReluGradient,
@@ -39,5 +40,6 @@ def _of_zero(writer: Writer, operator: Operator, inputs: tuple[Value, ...]) -> V
 
 
 RULES: Rules = dict.fromkeys(
-    (Annihilate, ReluGradient, ReduceSum, ScatterAdd, Slice, Pad), (Offer(_of_zero, LITERAL),)
+    (Annihilate, MulNoNan, ReluGradient, ReduceSum, ScatterAdd, Slice, Pad),
+    (Offer(_of_zero, LITERAL),),
 )

@@ -94,6 +94,7 @@ GUARDS: Mapping[type[Operator], Guard] = MappingProxyType(
         **exponential.GUARDS,
         **trigonometric.GUARDS,
         **special.GUARDS,
+        **selection.GUARDS,
         **activation.GUARDS,
     }
 )

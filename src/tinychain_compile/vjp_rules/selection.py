@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tinychain_compile import namespace as xp
 from tinychain_compile.ir.operator import Operator
-from tinychain_compile.operators import Annihilate, Where
-from tinychain_compile.protocols import VJPRule
+from tinychain_compile.operators import Annihilate, MulNoNan, Where
+from tinychain_compile.protocols import Guard, VJPRule
 from tinychain_compile.tensor import Tensor
-from tinychain_compile.vjp_rules.statements import Kink
+from tinychain_compile.vjp_rules.statements import Kink, by_the_other
 
 
 def where(
@@ -25,7 +25,20 @@ def annihilate(
     return None, g
 
 
-RULES: dict[type[Operator], VJPRule] = {Where: where, Annihilate: annihilate}
+def mul_no_nan(
+    op: MulNoNan, g: Tensor, y: Tensor, factor: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor]:
+    """``g * x``; ``g * factor``, as of the product."""
+    return g * x, g * factor
+
+
+RULES: dict[type[Operator], VJPRule] = {
+    Where: where,
+    Annihilate: annihilate,
+    MulNoNan: mul_no_nan,
+}
+
+GUARDS: dict[type[Operator], Guard] = {MulNoNan: by_the_other}
 
 KINKS: dict[type[Operator], tuple[Kink, ...]] = {
     Where: (

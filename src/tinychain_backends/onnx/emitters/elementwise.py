@@ -68,6 +68,10 @@ def _annihilate(w: Writer, op: o.Annihilate, factor: str, product: str) -> str:
     return w.node("Where", w.node("Equal", factor, w.scalar(0)), factor, product)
 
 
+def _mul_no_nan(w: Writer, op: o.MulNoNan, factor: str, x: str) -> str:
+    return w.node("Where", w.node("Equal", factor, w.scalar(0)), factor, w.node("Mul", factor, x))
+
+
 def _cast(w: Writer, op: o.Cast, x: str) -> str:
     return w.cast(x, op.dtype)
 
@@ -159,6 +163,7 @@ ELEMENTWISE: Mapping[type[Operator], Emitter] = MappingProxyType(
         o.Or: node("Or"),
         o.Where: _where,
         o.Annihilate: _annihilate,
+        o.MulNoNan: _mul_no_nan,
         o.Cast: _cast,
         o.Relu: node("Relu"),
         o.LeakyRelu: node("LeakyRelu", alpha="slope"),
