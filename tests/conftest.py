@@ -28,3 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update"))
+
+
+_STREAMS: dict[str, dict[str, object]] = {}
+"""The state of each module's generator after its import."""
+
+
+@pytest.fixture(autouse=True)
+def same_data_in_every_order(request: pytest.FixtureRequest) -> None:
+    """Draw a test's data from where its module's generator began, whatever ran before."""
+    generator = getattr(request.module, "RNG", None)
+    if generator is not None:
+        begin = _STREAMS.setdefault(request.module.__name__, generator.bit_generator.state)
+        generator.bit_generator.state = begin

@@ -272,7 +272,6 @@ class _MultiplesOfSeed:
     def __contains__(self, value: Value) -> bool:
         chain: list[Value] = []
         while (answer := self._known.get(value)) is None:
-            chain.append(value)
             if (
                 not isinstance(value, Operation)
                 or type(value.operator) not in self._LINEAR
@@ -280,8 +279,10 @@ class _MultiplesOfSeed:
             ):
                 answer = False
                 break
+            chain.append(value)
             value = value.inputs[0]
-        self._known.update(dict.fromkeys(chain, answer))
+        if chain:
+            self._known.update(dict.fromkeys(chain, answer))
         return answer
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from tinychain_compile.ir.builder import GraphBuilder
@@ -16,14 +17,14 @@ class Step(NamedTuple):
     """One operation of an expansion.
 
     Attributes:
-        operator: The operator with its attributes.
-        places: Where its operands stand, among the expansion's operands and what its steps make.
         type: What the operator infers.
+        operator: The operator with its attributes.
+        operands: Picks its operands, of the expansion's operands and what the steps before made.
     """
 
-    operator: Operator
-    places: tuple[int, ...]
     type: TensorType
+    operator: Operator
+    operands: Callable[[list[Value]], tuple[Value, ...]]
 
 
 class Expansion(NamedTuple):
@@ -48,18 +49,28 @@ class Expansion(NamedTuple):
         """Return what was written for operands of which none stands twice, as an expansion."""
         places = {value: place for place, value in enumerate(operands)}
         steps: list[Step] = []
+        read: set[int | None] = set()
         for operation in reachable(operations, [v for v in results if v is not None]):
-            own = tuple([places[value] for value in operation.inputs])
+            own = [places[value] for value in operation.inputs]
             places[operation] = len(places)
-            steps.append(Step(operation.operator, own, operation.type))
+            read.update(own)
+            steps.append(Step(operation.type, operation.operator, _picking(own)))
         returned = tuple([None if value is None else places[value] for value in results])
-        read = {*returned, *(place for step in steps for place in step.places)}
+        read.update(returned)
         reads = tuple([place for place in range(len(operands)) if place in read])
         return Expansion(tuple(steps), returned, reads)
 
     def write(self, builder: GraphBuilder, operands: Sequence[Value]) -> list[Value | None]:
         """Append the operations for these operands and return the results."""
         values = list(operands)
-        for operator, places, type in self.steps:
-            values.append(builder.append(type, operator, tuple([values[i] for i in places])))
+        append = builder.append
+        for type, operator, operands_of in self.steps:
+            values.append(append(type, operator, operands_of(values)))
         return [None if place is None else values[place] for place in self.results]
+
+
+def _picking(places: Sequence[int]) -> Callable[[list[Value]], tuple[Value, ...]]:
+    """Return what picks the values at these places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda values: tuple([values[place] for place in places])

@@ -16,7 +16,7 @@ from tinychain_compile import SGD, AdamW, TensorType
 from tinychain_compile.operators import Axpy
 
 LARGE = (40, 30)
-rng = np.random.default_rng(0)
+RNG = np.random.default_rng(0)
 
 
 def function_of(loss, **arrays):
@@ -44,7 +44,7 @@ def test_a_chain_runs_in_place_in_one_array():
         return np.sum(np.exp(np.tanh(x * 2.0) + 1.0))
 
     lowered = function_of(chain, x=np.ones(LARGE))
-    program = run_both(lowered, [rng.normal(size=LARGE)])
+    program = run_both(lowered, [RNG.normal(size=LARGE)])
     storage = Storage(lowered.operations, lowered.selected_outputs)
     assert len(storage.arrays) == 1
     assert program.source.count("out=store_0") == 4
@@ -61,7 +61,7 @@ def test_a_view_keeps_what_it_views():
         total, part, other = viewed(x)
         return {"total": total, "part": part, "other": other}
 
-    run_both(function_of(as_mapping, x=np.ones(LARGE)), [rng.normal(size=LARGE)])
+    run_both(function_of(as_mapping, x=np.ones(LARGE)), [RNG.normal(size=LARGE)])
 
 
 def test_storage_is_kept_for_as_long_as_a_view_is_read():
@@ -88,7 +88,7 @@ def test_a_view_that_is_returned_is_of_a_new_array():
         y = np.tanh(x * 2.0)
         return {"total": np.sum(y), "part": y[:, 1:], "moved": y.T}
 
-    run_both(function_of(parts, x=np.ones(LARGE)), [rng.normal(size=LARGE)])
+    run_both(function_of(parts, x=np.ones(LARGE)), [RNG.normal(size=LARGE)])
 
 
 def test_an_operand_that_is_read_twice_is_not_overwritten_between():
@@ -97,7 +97,7 @@ def test_an_operand_that_is_read_twice_is_not_overwritten_between():
         return (y.scalar(alpha).emit(Axpy(), y, y) * 2.0).sum()
 
     arrays = {"x": np.ones(LARGE), "alpha": np.ones(())}
-    run_both(function_of(twice, **arrays), [rng.normal(size=LARGE), np.asarray(0.5)])
+    run_both(function_of(twice, **arrays), [RNG.normal(size=LARGE), np.asarray(0.5)])
 
 
 def test_a_product_is_not_written_into_its_operands():
@@ -107,7 +107,7 @@ def test_a_product_is_not_written_into_its_operands():
             square = square @ square * 0.1
         return np.sum(square)
 
-    run_both(function_of(products, x=np.ones((30, 30))), [rng.normal(size=(30, 30))])
+    run_both(function_of(products, x=np.ones((30, 30))), [RNG.normal(size=(30, 30))])
 
 
 def test_an_array_is_used_by_one_value_after_another():
@@ -116,7 +116,7 @@ def test_an_array_is_used_by_one_value_after_another():
         return sum(np.sum(part * part) for part in parts)
 
     lowered = function_of(wide, x=np.ones(LARGE))
-    run_both(lowered, [rng.normal(size=LARGE)])
+    run_both(lowered, [RNG.normal(size=LARGE)])
     storage = Storage(lowered.operations, lowered.selected_outputs)
     assert len(storage.arrays) < len(storage.place) / 3
 
@@ -192,8 +192,8 @@ def test_gradients_that_were_given_stay():
         .compiler()
         .compile_training_step(loss, inputs=inputs, parameters=["w"], optimizer=SGD())
     )
-    session = NumpySession(step, {"w": rng.normal(size=(30, 20))})
-    x, y = rng.normal(size=(2, 40, 30))
+    session = NumpySession(step, {"w": RNG.normal(size=(30, 20))})
+    x, y = RNG.normal(size=(2, 40, 30))
     _, gradients = session.value_and_gradients({"x": x})
     kept = gradients["w"].copy()
     session.value_and_gradients({"x": y})

@@ -45,7 +45,7 @@ def _second_producer(graph: Graph) -> AmbiguousProducerError:
         return AmbiguousProducerError(
             f"{graph.name}: inputs",
             expected="an id of its own for each",
-            got=", ".join(f"{value.id} for {name!r}" for name, value in graph.inputs),
+            got=_shared_ids(graph),
         )
     again: list[Operation] = []
     for operation in graph.operations:
@@ -59,6 +59,15 @@ def _second_producer(graph: Graph) -> AmbiguousProducerError:
         got=f"a second one, {second!r}",
         location=second.origin,
     )
+
+
+def _shared_ids(graph: Graph) -> str:
+    """Return the first id that several inputs have, and their names."""
+    names: dict[str, list[str]] = {}
+    for name, value in graph.inputs:
+        names.setdefault(value.id, []).append(name)
+    shared, of = next((i, row) for i, row in names.items() if len(row) > 1)
+    return f"{shared} for {' and '.join(map(repr, of))}"
 
 
 def _missing_operand(
