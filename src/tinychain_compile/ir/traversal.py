@@ -14,22 +14,26 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
     directly before the consumer that was placed last. Of an operation's operands the last one's
     operation stands nearest to it. Depends on the graph alone.
     """
-    needed = reachable(graph.operations, outputs)
-    uses: dict[Value, int] = dict.fromkeys(needed, 0)
-    for operation in needed:
-        for value in operation.inputs:
-            if value in uses:
-                uses[value] += 1
-    ready = [v for v in dict.fromkeys(outputs) if isinstance(v, Operation) and uses.get(v) == 0]
+    boundary = {value for _, value in graph.inputs}
+    uses: dict[Value, int] = dict.fromkeys(outputs, 0)
+    for operation in reversed(graph.operations):
+        if operation in uses:
+            for value in operation.inputs:
+                uses[value] = uses.get(value, 0) + 1
+    ready = [
+        value
+        for value in dict.fromkeys(outputs)
+        if isinstance(value, Operation) and not uses[value] and value not in boundary
+    ]
     backwards: list[Operation] = []
     while ready:
         operation = ready.pop()
         backwards.append(operation)
         for value in operation.inputs:
-            left = uses.get(value, 0) - 1
-            if left > 0:
+            left = uses[value] - 1
+            if left:
                 uses[value] = left
-            elif left == 0 and isinstance(value, Operation):
+            elif isinstance(value, Operation) and value not in boundary:
                 ready.append(value)
     backwards.reverse()
     return tuple(backwards)

@@ -56,7 +56,7 @@ class _Kinds(dict[type[Operator], _Kind]):
 
 def _key_of(kind: type[Operator]) -> Callable[[Operator, tuple[Value, ...]], object]:
     if kind in _COMMUTATIVE:
-        return lambda _, inputs: (kind, frozenset(inputs))
+        return lambda _, inputs: (kind, inputs if id(inputs[0]) < id(inputs[1]) else inputs[::-1])
     if not kind.__match_args__:
         return lambda _, inputs: (kind, inputs)
     if not kind.float_attributes:
@@ -141,36 +141,43 @@ class _Walk:
 
     def run(self, drops_unused: bool) -> Graph:
         graph, moved, known, shown = self._graph, self._moved, self._known, self._shown
-        kinds, pinned = self._kinds, self._pinned
+        kinds, pinned, done = self._kinds, self._pinned, self._done
         for operation in graph.operations:
             inputs, operator = operation.inputs, operation.operator
             if moved and not moved.keys().isdisjoint(inputs):
                 inputs = tuple([moved.get(value, value) for value in inputs])
-            kind = kinds[type(operator)]
+            offers, always, is_shown, key_of = kinds[type(operator)]
+            key: object = None
             if operation not in pinned:
-                if kind.offers and (kind.always or not shown.keys().isdisjoint(inputs)):
+                if offers and (always or not shown.keys().isdisjoint(inputs)):
                     self._origin = operation.origin
-                    found = self._by_rule(kind.offers, operator, inputs)
+                    found = self._by_rule(offers, operator, inputs)
                     if found is not None:
                         self._replace(operation, found)
                         continue
                 if known is not None:
-                    key = kind.key_of(operator, inputs)
+                    key = key_of(operator, inputs)
                     found = known.get(key)
                     if found is not None:
                         self._replace(operation, found)
                         continue
-                    known[key] = self._keep(operation, inputs, kind)
-                    continue
-            self._keep(operation, inputs, kind)
-        outputs, done = graph.outputs, self._done
+            kept = operation
+            if inputs is not operation.inputs:
+                kept = operation.with_inputs(inputs)
+                self._replace(operation, kept)
+            done.append(kept)
+            if is_shown:
+                self._show(kept)
+            if known is not None and key is not None:
+                known[key] = kept
+        outputs = graph.outputs
         if moved:
             outputs = tuple([NamedValue(name, moved.get(value, value)) for name, value in outputs])
         needed = [value for _, value in outputs]
-        kept = reachable(done, needed) if drops_unused else tuple(done)
-        if not moved and len(kept) == len(graph.operations):
+        left = reachable(done, needed) if drops_unused else tuple(done)
+        if not moved and len(left) == len(graph.operations):
             return graph
-        return Graph(graph.name, graph.inputs, kept, outputs)
+        return Graph(graph.name, graph.inputs, left, outputs)
 
     def maker_of(self, value: Value) -> Operation | None:
         """Return the operation of this graph that makes a value; ``None`` for an input."""
@@ -204,7 +211,10 @@ class _Walk:
             raise _UnsupportedError
         if known is not None:
             known[key] = operation
-        return self._keep(operation, inputs, kind)
+        self._done.append(operation)
+        if kind.is_shown:
+            self._show(operation)
+        return operation
 
     def _by_rule(
         self, offers: tuple[Offer, ...], operator: Operator, inputs: tuple[Value, ...]
@@ -224,19 +234,12 @@ class _Walk:
                 return found
         return None
 
-    def _keep(self, operation: Operation, inputs: tuple[Value, ...], kind: _Kind) -> Value:
-        """Keep an operation under its id, reading what its operands have become."""
-        kept = operation
-        if inputs is not operation.inputs:
-            kept = operation.with_inputs(inputs)
-            self._replace(operation, kept)
-        self._done.append(kept)
-        if kind.is_shown:
-            maker = type(kept.operator)
-            if maker is BroadcastTo and self._shown.get(inputs[0]) is Constant:
-                maker = Constant
-            self._shown[kept] = maker
-        return kept
+    def _show(self, operation: Operation) -> None:
+        """Note what makes a value that rules look into."""
+        kind = type(operation.operator)
+        if kind is BroadcastTo and self._shown.get(operation.inputs[0]) is Constant:
+            kind = Constant
+        self._shown[operation] = kind
 
     def _replace(self, old: Value, new: Value) -> None:
         """Note what a value has become; who read the one reads the other."""
