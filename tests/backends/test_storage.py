@@ -12,7 +12,7 @@ from tests.support.random_graphs import SHAPES, STEPS, arrays_for, loss_of
 from tinychain_backends.numpy import NumpyContainer, NumpySession
 from tinychain_backends.numpy.assembly import NumpyProgram
 from tinychain_backends.numpy.storage import Storage
-from tinychain_compile import SGD, AdamW, TensorType
+from tinychain_compile import SGD, Adam, AdamW, NAdam, TensorType
 from tinychain_compile.operators import Axpy
 
 LARGE = (40, 30)
@@ -198,3 +198,30 @@ def test_gradients_that_were_given_stay():
     kept = gradients["w"].copy()
     session.value_and_gradients({"x": y})
     np.testing.assert_array_equal(gradients["w"], kept)
+
+
+@pytest.mark.parametrize("optimizer", [AdamW(), Adam(), NAdam(weight_decay=0.1)])
+def test_what_an_update_needs_in_between_is_made_once_and_is_nobodys_operand(optimizer):
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda w: np.sum(w * w),
+            inputs={"w": TensorType("f64", LARGE)},
+            parameters=["w"],
+            optimizer=optimizer,
+        )
+    )
+    lowered = step.parameters[0].update
+    run_both(lowered, [np.abs(RNG.normal(size=row.shape)) + 0.5 for row in required(lowered)])
+    storage = Storage(lowered.operations, lowered.selected_outputs)
+    assert storage.scratch
+    for row in lowered.operations:
+        value_id = row.output_value_id
+        if value_id in storage.scratch:
+            read = [storage.place.get(value.id) for value in row.sources[0].inputs]
+            assert storage.scratch[value_id] not in [*read, storage.place.get(value_id)]
+
+
+def required(lowered):
+    return lowered.dependencies.required_inputs

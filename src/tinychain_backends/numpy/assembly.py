@@ -80,7 +80,7 @@ class _Writer:
     """
 
     def __init__(self, storage: Storage) -> None:
-        self._place = storage.place
+        self._storage = storage
         self.names: dict[str, Any] = {f"store_{i}": a for i, a in enumerate(storage.arrays)}
         self._function_names: dict[Callable[..., Any], str] = {}
         self._variables: dict[str, str] = {}
@@ -100,8 +100,9 @@ class _Writer:
             return ""
         arguments = [self.variable(value_id) for value_id in operands]
         arguments += [f"{name}={self._text(value)}" for name, value in call.keywords.items()]
-        if output_id in self._place:
-            arguments.append(f"out=store_{self._place[output_id]}")
+        for argument, places in (("out", self._storage.place), ("scratch", self._storage.scratch)):
+            if output_id in places:
+                arguments.append(f"{argument}=store_{places[output_id]}")
         line = f"{output} = {self._function_name(call.function)}({', '.join(arguments)})"
         return f"{line}  # {source}" if source else line
 

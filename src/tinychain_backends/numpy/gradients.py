@@ -135,10 +135,16 @@ def axpy(alpha: Array, x: Array, y: Array, is_negative: bool, out: Array | None 
     return np.subtract(y, moved, out=moved) if is_negative else np.add(moved, y, out=moved)
 
 
-def lerp(decay: Array, old: Array, new: Array, out: Array | None = None) -> Any:
-    """Return ``decay * old + (1 - decay) * new``; ``out`` may be old."""
+def lerp(
+    decay: Array,
+    old: Array,
+    new: Array,
+    out: Array | None = None,
+    scratch: Array | None = None,
+) -> Any:
+    """Return ``decay * old + (1 - decay) * new``; ``out`` may be old, ``scratch`` is neither."""
     kept = np.asarray(np.multiply(decay, old, out=out))
-    return np.add(kept, (1 - decay) * new, out=kept)
+    return np.add(kept, np.multiply(1 - decay, new, out=scratch), out=kept)
 
 
 def adam_direction(
@@ -149,12 +155,14 @@ def adam_direction(
     step: Array,
     epsilon: Array,
     out: Array | None = None,
+    scratch: Array | None = None,
 ) -> Any:
-    """Return ``m_hat / (sqrt(v_hat) + epsilon)``; ``out`` may be v."""
+    """Return ``m_hat / (sqrt(v_hat) + epsilon)``; ``out`` may be v, ``scratch`` is neither."""
     spread = np.asarray(np.divide(v, 1 - np.power(beta2, step), out=out))
     np.sqrt(spread, out=spread)
     np.add(spread, epsilon, out=spread)
-    return np.divide(m / (1 - np.power(beta1, step)), spread, out=spread)
+    m_hat = np.divide(m, 1 - np.power(beta1, step), out=scratch)
+    return np.divide(m_hat, spread, out=spread)
 
 
 def _as(result: Any, like: Array) -> Array:

@@ -22,6 +22,10 @@ _OVERWRITES: Mapping[Any, tuple[int, ...]] = MappingProxyType(
 """Which operand a function with ``out`` may write its result into; a ufunc, any of them."""
 
 
+_WITH_SCRATCH = frozenset[Any]({gradients.lerp, gradients.adam_direction})
+"""Functions with an array of the result's type in between, ``scratch``."""
+
+
 class Storage:
     """The arrays of one program, and which value is written into which.
 
@@ -32,11 +36,13 @@ class Storage:
     Attributes:
         arrays: Made once.
         place: The number of the array that a value is written into, by id.
+        scratch: The number of the array for what is between, by the id of the value.
     """
 
     def __init__(self, lowered: Sequence[LoweredOperation], outputs: Collection[str]) -> None:
         self.arrays: list[Array] = []
         self.place: dict[str, int] = {}
+        self.scratch: dict[str, int] = {}
         self._free: dict[TensorType, list[int]] = {}
         roots = _roots(lowered)
         last_reads = _last_reads(lowered, roots)
@@ -52,6 +58,9 @@ class Storage:
                 if place is None:
                     place = self._new(row)
                 self.place[output] = held[output] = place
+            if row.value.call.function in _WITH_SCRATCH and _can_be_given(row):
+                self.scratch[output] = place = self._new(row)
+                self._free.setdefault(_type(self.arrays[place]), []).append(place)
             if output not in last_reads:  # nobody reads it
                 last_reads[output] = step
                 ending.setdefault(step, []).append(output)
