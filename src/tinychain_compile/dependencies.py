@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from tinychain_compile.artifacts import (
     DependencyAnalysis,
@@ -13,7 +12,7 @@ from tinychain_compile.artifacts import (
 )
 from tinychain_compile.errors import InvalidOutputError, MissingDependencyError
 from tinychain_compile.ir.graph import Graph, NamedValue, Value
-from tinychain_compile.ir.traversal import free_values, late_schedule, reachable
+from tinychain_compile.ir.traversal import late_schedule, reachable
 
 
 class StructuralClassifier:
@@ -59,8 +58,8 @@ def _analyse(
     origins: Iterable[tuple[Provenance, Iterable[Value]]],
 ) -> DependencyAnalysis:
     selected = [value for _, value in graph.outputs] if outputs is None else list(outputs)
-    schedule = late_schedule(graph, selected)
-    free = {value.id for value in free_values(schedule, selected)}
+    schedule, entering = late_schedule(graph, selected)
+    free = {value.id for value in entering}
     _check_are_inputs(graph, [value for value in selected if value.id in free])
     rows: list[ValueDependency] = []
     for provenance, values in origins:
@@ -68,8 +67,7 @@ def _analyse(
             free.discard(value.id)
             rows.append(ValueDependency.of(value, provenance))
     if free:
-        read = chain(selected, *[operation.inputs for operation in schedule])
-        lost = next(value for value in read if value.id in free)
+        lost = next(value for value in entering if value.id in free)
         raise MissingDependencyError(
             f"{graph.name}: {lost!r}",
             expected="a declared input, the seed, a value of the forward graph, or one made here",

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from tinychain_compile.ir.graph import Graph, Operation, Value
 
 
-def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ...]:
-    """Return the operations that the outputs need, each as late as its consumers allow.
+class Schedule(NamedTuple):
+    """The order in which to compute outputs, and what that reads.
+
+    Attributes:
+        operations: In order, each as late as its consumers allow.
+        free: What they, or the outputs, read and they do not make; each once.
+    """
+
+    operations: tuple[Operation, ...]
+    free: list[Value]
+
+
+def late_schedule(graph: Graph, outputs: Sequence[Value]) -> Schedule:
+    """Return what the outputs need of a graph, each operation as late as its consumers allow.
 
     Built backwards with a stack: once all consumers of a value are placed, its operation is placed
     directly before the consumer that was placed last. Of an operation's operands the last one's
@@ -20,11 +33,14 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
         if operation in uses:
             for value in operation.inputs:
                 uses[value] = uses.get(value, 0) + 1
-    ready = [
-        value
-        for value in dict.fromkeys(outputs)
-        if isinstance(value, Operation) and not uses[value] and value not in boundary
-    ]
+    ready: list[Operation] = []
+    free: list[Value] = []
+    for value in dict.fromkeys(outputs):
+        if not uses[value]:
+            if isinstance(value, Operation) and value not in boundary:
+                ready.append(value)
+            else:
+                free.append(value)
     backwards: list[Operation] = []
     while ready:
         operation = ready.pop()
@@ -35,8 +51,10 @@ def late_schedule(graph: Graph, outputs: Sequence[Value]) -> tuple[Operation, ..
                 uses[value] = left
             elif isinstance(value, Operation) and value not in boundary:
                 ready.append(value)
+            else:
+                free.append(value)
     backwards.reverse()
-    return tuple(backwards)
+    return Schedule(tuple(backwards), free)
 
 
 def reachable(operations: Sequence[Operation], outputs: Iterable[Value]) -> tuple[Operation, ...]:

@@ -157,19 +157,19 @@ class _Walk:
                         continue
                 if known is not None:
                     key = key_of(operator, inputs)
-                    found = known.get(key)
-                    if found is not None:
+                    found = known.setdefault(key, operation)
+                    if found is not operation:
                         self._replace(operation, found)
                         continue
             kept = operation
             if inputs is not operation.inputs:
                 kept = operation.with_inputs(inputs)
                 self._replace(operation, kept)
+                if known is not None and key is not None:
+                    known[key] = kept
             done.append(kept)
             if is_shown:
                 self._show(kept)
-            if known is not None and key is not None:
-                known[key] = kept
         outputs = graph.outputs
         if moved:
             outputs = tuple([NamedValue(name, moved.get(value, value)) for name, value in outputs])
