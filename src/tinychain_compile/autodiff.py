@@ -178,7 +178,7 @@ class ReverseModeEngine:
         key = (exactly, *wants, *[value.type for value in inputs])
         expansion = self._expansions.get(key)
         if expansion is None:
-            if len(self._expansions) == _MOST_EXPANSIONS:
+            if len(self._expansions) >= _MOST_EXPANSIONS:
                 self._expansions.clear()
             expansion = self._expansions[key] = _asked(rule, operation, wants)
         operands = [g, operation, *inputs]
