@@ -125,6 +125,11 @@ def _stage(name: str, settings: Settings, own: Callable[[], Any]) -> Any:
     return own() if configured is None else configured
 
 
+def _stage_or(name: str, config: providers.Configuration, own: Any) -> Any:
+    """Return the provider of a stage: what the settings name, else the container's own."""
+    return providers.Callable(_stage, name, config, own.provider)
+
+
 def _checked_compiler(defaults: StepDefaults, **stages: Any) -> TrainingStepCompiler:
     """Return the compiler over these stages, after checking that each fits its Protocol."""
     for name, stage in stages.items():
@@ -148,14 +153,13 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     handler_registry: providers.Provider[HandlerRegistry] = Slot(HandlerRegistry)
     fusion_hook: providers.Provider[FusionHook] = Slot(FusionHook)
 
-    declaration_checker: providers.Provider[DeclarationChecker] = providers.Callable(
-        _stage, "declaration_checker", config, providers.Factory(StrictDeclarationChecker).provider
+    declaration_checker: providers.Provider[DeclarationChecker] = _stage_or(
+        "declaration_checker", config, providers.Factory(StrictDeclarationChecker)
     )
-    tracer: providers.Provider[Tracer] = providers.Callable(
-        _stage, "tracer", config, providers.Factory(FunctionTracer).provider
+    tracer: providers.Provider[Tracer] = _stage_or(
+        "tracer", config, providers.Factory(FunctionTracer)
     )
-    vjp_engine: providers.Provider[VJPEngine] = providers.Callable(
-        _stage,
+    vjp_engine: providers.Provider[VJPEngine] = _stage_or(
         "vjp_engine",
         config,
         providers.Singleton(
@@ -163,28 +167,26 @@ class TrainingStepContainer(containers.DeclarativeContainer):
             rules=providers.Object(VJP_RULES),
             without_derivative=providers.Object(WITHOUT_DERIVATIVE),
             guards=providers.Object(GUARDS),
-        ).provider,
+        ),
     )
-    gradient_transformer: providers.Provider[GradientTransformer] = providers.Callable(
-        _stage, "gradient_transformer", config, providers.Factory(TransformAppender).provider
+    gradient_transformer: providers.Provider[GradientTransformer] = _stage_or(
+        "gradient_transformer", config, providers.Factory(TransformAppender)
     )
-    capture_planner: providers.Provider[CapturePlanner] = providers.Callable(
-        _stage, "capture_planner", config, providers.Factory(PolicyPlanner).provider
+    capture_planner: providers.Provider[CapturePlanner] = _stage_or(
+        "capture_planner", config, providers.Factory(PolicyPlanner)
     )
-    dependency_classifier: providers.Provider[DependencyClassifier] = providers.Callable(
-        _stage, "dependency_classifier", config, providers.Factory(StructuralClassifier).provider
+    dependency_classifier: providers.Provider[DependencyClassifier] = _stage_or(
+        "dependency_classifier", config, providers.Factory(StructuralClassifier)
     )
-    optimizer_tracer: providers.Provider[OptimizerTracer] = providers.Callable(
-        _stage, "optimizer_tracer", config, providers.Factory(UpdateTracer).provider
+    optimizer_tracer: providers.Provider[OptimizerTracer] = _stage_or(
+        "optimizer_tracer", config, providers.Factory(UpdateTracer)
     )
-    simplifier: providers.Provider[Simplifier] = providers.Callable(
-        _stage,
+    simplifier: providers.Provider[Simplifier] = _stage_or(
         "simplifier",
         config,
-        providers.Singleton(GraphSimplifier, providers.Object(RULES)).provider,
+        providers.Singleton(GraphSimplifier, providers.Object(RULES)),
     )
-    legalizer: providers.Provider[Legalizer] = providers.Callable(
-        _stage,
+    legalizer: providers.Provider[Legalizer] = _stage_or(
         "legalizer",
         config,
         providers.Factory(
@@ -192,20 +194,19 @@ class TrainingStepContainer(containers.DeclarativeContainer):
             decompositions=providers.Object(DECOMPOSITIONS),
             undecomposed=providers.Object(UNDECOMPOSED),
             approximate=providers.Object(frozenset(APPROXIMATE)),
-        ).provider,
+        ),
     )
-    pass_runner: providers.Provider[PassRunner] = providers.Callable(
-        _stage, "pass_runner", config, providers.Factory(CheckedPassRunner).provider
+    pass_runner: providers.Provider[PassRunner] = _stage_or(
+        "pass_runner", config, providers.Factory(CheckedPassRunner)
     )
-    lowerer: providers.Provider[Lowerer] = providers.Callable(
-        _stage,
+    lowerer: providers.Provider[Lowerer] = _stage_or(
         "lowerer",
         config,
         providers.Factory(
             ProgramLowerer,
             registry_for_program=providers.Callable(_filled, handler_registry.provider),
             fusion_for_program=providers.Callable(_filled, fusion_hook.provider),
-        ).provider,
+        ),
     )
     step_defaults: providers.Provider[StepDefaults] = providers.Callable(defaults_of, config)
     compiler: providers.Provider[TrainingStepCompiler] = providers.Factory(
