@@ -13,6 +13,7 @@ from tinychain_backends.numpy import (
     NumpyProgram,
     NumpySession,
 )
+from tinychain_backends.sessions.session import programs_of
 from tinychain_compile import (
     SGD,
     BindingError,
@@ -342,3 +343,26 @@ def test_an_update_that_returns_an_operand_does_not_freeze_the_callers_array():
     session.step({})
     assert gradients["w"].flags.writeable
     assert float(session.parameters["w"]) == 1.0
+
+
+def test_a_program_is_made_once_for_all_parameters_that_share_it():
+    types = {f"w{i}": TensorType("f64", (2, 1 + i % 2)) for i in range(6)}
+    step = (
+        NumpyContainer()
+        .compiler()
+        .compile_training_step(
+            lambda **w: sum(np.sum(x * x) for x in w.values()),
+            inputs=types,
+            parameters=list(types),
+            optimizer=SGD(),
+        )
+    )
+    made = []
+
+    def make(lowered, name):
+        made.append(name)
+        return NumpyProgram(lowered, name)
+
+    programs = programs_of(step, make)
+    assert sorted(made) == ["derivative", "forward", "update", "update"]
+    assert programs.updates["w0"] is programs.updates["w2"] is not programs.updates["w1"]

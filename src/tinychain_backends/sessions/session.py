@@ -59,7 +59,8 @@ def programs_of(
     record: CompiledTrainingStep, make: Callable[[LoweredProgram, str], Program]
 ) -> StepPrograms:
     """Return the programs of a step; parameters that share an update share its program."""
-    made = {row.update: make(row.update, "update") for row in record.parameters}
+    updates = dict.fromkeys(row.update for row in record.parameters)
+    made = {update: make(update, "update") for update in updates}
     return StepPrograms(
         make(record.forward, "forward"),
         make(record.derivative, "derivative"),
