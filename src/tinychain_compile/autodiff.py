@@ -13,7 +13,6 @@ from tinychain_compile.errors import (
     MalformedGraphError,
     MissingDerivativeError,
 )
-from tinychain_compile.expansions import Expansion
 from tinychain_compile.ir.builder import GraphBuilder
 from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value, fresh_ids
 from tinychain_compile.ir.operator import Operator
@@ -37,11 +36,12 @@ from tinychain_compile.operators import (
     Transpose,
 )
 from tinychain_compile.protocols import Guard, VJPRule
+from tinychain_compile.templates import Template
 from tinychain_compile.tensor import Tensor
 
 _ADD = Add()
 
-_MOST_EXPANSIONS = 4096
+_MOST_TEMPLATES = 4096
 """How many an engine keeps; beyond it begins anew."""
 
 
@@ -70,7 +70,7 @@ class ReverseModeEngine:
         self._rules = dict(rules)
         self._without_derivative = without_derivative
         self._guards = guards
-        self._expansions: dict[object, Expansion] = {}
+        self._templates: dict[object, Template] = {}
 
     def derive(
         self,
@@ -145,7 +145,7 @@ class ReverseModeEngine:
                     _GUARDED if needs and want else want
                     for needs, want in zip(needed, wants, strict=True)
                 ]
-            results = self._expanded(rule, operation, g, wants, builder, reader)
+            results = self._instantiated(rule, operation, g, wants, builder, reader)
             for value, cotangent in zip(inputs, results, strict=True):
                 if cotangent is None:
                     continue
@@ -163,7 +163,7 @@ class ReverseModeEngine:
             )
         return cotangents
 
-    def _expanded(
+    def _instantiated(
         self,
         rule: VJPRule,
         operation: Operation,
@@ -176,17 +176,17 @@ class ReverseModeEngine:
         operator, inputs = operation.operator, operation.inputs
         exactly = operator.exactly if operator.__match_args__ else type(operator)
         key = (exactly, *wants, *[value.type for value in inputs])
-        expansion = self._expansions.get(key)
-        if expansion is None:
-            if len(self._expansions) >= _MOST_EXPANSIONS:
-                self._expansions.clear()
-            expansion = self._expansions[key] = _asked(rule, operation, wants)
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= _MOST_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = _asked(rule, operation, wants)
         operands = [g, operation, *inputs]
-        for place in expansion.reads:
+        for place in template.reads:
             if place:
                 operands[place] = reader.read(operands[place])
         builder.origin = Derived.of("derivative", operator.name, operation.origin)
-        return expansion.write(builder, operands)
+        return template.write(builder, operands)
 
     def _check_disconnection_is_meant(
         self, forward: Graph, loss: Value, name: str, parameter: Value
@@ -301,7 +301,7 @@ def _is_nonzero_number(value: Value | None) -> bool:
     return False
 
 
-def _asked(rule: VJPRule, operation: Operation, wants: Sequence[int]) -> Expansion:
+def _asked(rule: VJPRule, operation: Operation, wants: Sequence[int]) -> Template:
     """Return what a rule writes for the cotangents that are wanted, annihilated where guarded."""
     ids, inputs = fresh_ids(), operation.inputs
     builder = GraphBuilder(ids, Derived("derivative", operation.operator.name, operation.origin))
@@ -317,7 +317,7 @@ def _asked(rule: VJPRule, operation: Operation, wants: Sequence[int]) -> Expansi
         if result is not None and want == _GUARDED:
             result = _annihilated(g, result)
         wanted.append(result.value if result is not None and want else None)
-    return Expansion.of(operands, builder.operations, wanted)
+    return Template.of(operands, builder.operations, wanted)
 
 
 def _annihilated(g: Tensor, product: Tensor) -> Tensor:

@@ -14,12 +14,12 @@ from tinychain_compile.ir.types import TensorType
 
 
 class Step(NamedTuple):
-    """One operation of an expansion.
+    """One operation of a template.
 
     Attributes:
         type: What the operator infers.
         operator: The operator with its attributes.
-        operands: Picks its operands, of the expansion's operands and what the steps before made.
+        operands: Picks its operands, of the template's operands and what the steps before made.
     """
 
     type: TensorType
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     operands: Callable[[list[Value]], tuple[Value, ...]]
 
 
-class Expansion(NamedTuple):
+class Template(NamedTuple):
     """The operations that a rule writes for operands of certain types, and what it returns.
 
     Attributes:
@@ -45,8 +45,8 @@ class Expansion(NamedTuple):
         operands: Sequence[Value],
         operations: Sequence[Operation],
         results: Sequence[Value | None],
-    ) -> Expansion:
-        """Return what was written for operands of which none stands twice, as an expansion."""
+    ) -> Template:
+        """Return what was written for operands of which none stands twice, as a template."""
         places = {value: place for place, value in enumerate(operands)}
         steps: list[Step] = []
         read: set[int | None] = set()
@@ -58,7 +58,7 @@ class Expansion(NamedTuple):
         returned = tuple([None if value is None else places[value] for value in results])
         read.update(returned)
         reads = tuple([place for place in range(len(operands)) if place in read])
-        return Expansion(tuple(steps), returned, reads)
+        return Template(tuple(steps), returned, reads)
 
     def write(self, builder: GraphBuilder, operands: Sequence[Value]) -> list[Value | None]:
         """Append the operations for these operands and return the results."""
