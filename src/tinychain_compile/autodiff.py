@@ -36,14 +36,10 @@ from tinychain_compile.operators import (
     Transpose,
 )
 from tinychain_compile.protocols import Guard, VJPRule
-from tinychain_compile.templates import Template
+from tinychain_compile.templates import MOST_TEMPLATES, Template
 from tinychain_compile.tensor import Tensor
 
 _ADD = Add()
-
-_MOST_TEMPLATES = 4096
-"""How many an engine keeps; beyond it begins anew."""
-
 
 _NOTHING, _PLAIN, _GUARDED = range(3)
 """What is wanted of a rule for one operand: nothing, its cotangent, or that under a guard."""
@@ -178,7 +174,7 @@ class ReverseModeEngine:
         key = (exactly, *wants, *[value.type for value in inputs])
         template = self._templates.get(key)
         if template is None:
-            if len(self._templates) >= _MOST_TEMPLATES:
+            if len(self._templates) >= MOST_TEMPLATES:
                 self._templates.clear()
             template = self._templates[key] = _asked(rule, operation, wants)
         operands = [g, operation, *inputs]

@@ -189,7 +189,7 @@ class TrainingStepContainer(containers.DeclarativeContainer):
     legalizer: providers.Provider[Legalizer] = _stage_or(
         "legalizer",
         config,
-        providers.Factory(
+        providers.Singleton(
             DecomposingLegalizer,
             decompositions=providers.Object(DECOMPOSITIONS),
             undecomposed=providers.Object(UNDECOMPOSED),

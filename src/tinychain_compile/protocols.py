@@ -548,4 +548,7 @@ alone: it is asked once for these, and what it wrote is written again for all op
 """
 
 Decomposition: TypeAlias = Callable[..., Tensor]
-"""``decomposition(operator, *operands)``: the output written in simpler operators."""
+"""``decomposition(operator, *operands)``: the output written in simpler operators.
+
+Like a VJP rule it depends on the operator and the types alone, and is asked once for these.
+"""

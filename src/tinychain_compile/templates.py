@@ -12,6 +12,9 @@ from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.ir.types import TensorType
 
+MOST_TEMPLATES = 4096
+"""How many a stage keeps; beyond it begins anew."""
+
 
 class Step(NamedTuple):
     """One operation of a template.
@@ -67,6 +70,13 @@ class Template(NamedTuple):
         for type, operator, operands_of in self.steps:
             values.append(append(type, operator, operands_of(values)))
         return [None if place is None else values[place] for place in self.results]
+
+    def write_one(self, builder: GraphBuilder, operands: Sequence[Value]) -> Value:
+        """Append the operations for these operands and return the one result."""
+        (result,) = self.write(builder, operands)
+        if result is None:
+            raise ValueError("the template has no result")
+        return result
 
 
 def _picking(places: Sequence[int]) -> Callable[[list[Value]], tuple[Value, ...]]:

@@ -23,6 +23,7 @@ from tinychain_compile import (
     check_tier,
     compile_training_step,
     explain_support,
+    print_graph,
     rank_next_handlers,
 )
 from tinychain_compile.container import TrainingStepContainer
@@ -33,8 +34,9 @@ from tinychain_compile.errors import (
     HandlerContractError,
     UnsupportedOperatorError,
 )
-from tinychain_compile.functions import dropout, gelu
+from tinychain_compile.functions import dropout, gelu, sigmoid
 from tinychain_compile.ir.dtypes import BOOL, F64
+from tinychain_compile.ir.graph import fresh_ids
 from tinychain_compile.operators import (
     BASIS,
     CORE,
@@ -49,6 +51,7 @@ from tinychain_compile.operators import (
     Gather,
     MatMul,
     Mul,
+    Sigmoid,
     Slice,
     Tanh,
     Transpose,
@@ -56,6 +59,7 @@ from tinychain_compile.operators import (
 from tinychain_compile.passes.legalization import DecomposingLegalizer
 from tinychain_compile.passes.rewriting import rewrite
 from tinychain_compile.testing import RecordingRegistry
+from tinychain_compile.tracing import FunctionTracer
 from tinychain_conformance.cases import CASES
 
 X, W = np.ones((4, 3)), np.full((3, 2), 0.5)
@@ -388,3 +392,32 @@ def test_gather_on_a_limited_backend_is_in_the_report():
     )
     assert any(row.operator is Gather for row in step.support.decomposed)
     assert Erf not in {row.operator for row in step.support.rows}
+
+
+def test_a_decomposition_is_asked_once_for_operations_alike_and_has_the_line_of_each():
+    asked = []
+
+    def halves(op, x):
+        asked.append(x.type)
+        return DECOMPOSITIONS[Sigmoid](op, x)
+
+    def loss(x):
+        first = sigmoid(x)
+        second = sigmoid(first)
+        return second.sum() + sigmoid(second.sum())
+
+    handlers = RecordingRegistry([o for o in OPERATORS if o is not Sigmoid])
+    ids = fresh_ids()
+    x = TensorType("f64", (2, 3))
+    graph = FunctionTracer().trace_loss(loss, {"x": x}, ids)
+    legalizer = DecomposingLegalizer({**DECOMPOSITIONS, Sigmoid: halves})
+    legal = legalizer.legalize(graph, handlers, ids)
+    assert asked == [x, TensorType("f64", ())]
+    lines = {str(op.origin) for op in legal.operations if "decomposition" in str(op.origin)}
+    for place in ("sigmoid(x)", "sigmoid(first)", "sigmoid(second.sum())"):
+        assert any(line.endswith(f": {place}") for line in lines)
+    ids = fresh_ids()
+    again = FunctionTracer().trace_loss(loss, {"x": x}, ids)
+    known = legalizer.legalize(again, handlers, ids)
+    assert len(asked) == 2
+    assert print_graph(known) == print_graph(legal)

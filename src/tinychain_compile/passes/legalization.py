@@ -9,12 +9,14 @@ from tinychain_compile.ir.graph import Graph, IdSource, Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.passes.rewriting import rewrite
 from tinychain_compile.protocols import Decomposition, HandlerRegistry
+from tinychain_compile.templates import Template
 
 
 class DecomposingLegalizer:
     """Leaves whole what the registry supports, decomposes the rest as far as it can.
 
-    What is left without support is reported by the support check, not here.
+    What is left without support is reported by the support check, not here. A decomposition is
+    asked once for an operator with its attributes and types, as VJP rules are.
 
     Args:
         decompositions: The decomposition of each operator class that has one.
@@ -31,6 +33,7 @@ class DecomposingLegalizer:
         self._decompositions = decompositions
         self._undecomposed = undecomposed or {}
         self._approximate = approximate
+        self._templates: dict[object, Template] = {}
 
     def legalize(
         self, graph: Graph, handlers: HandlerRegistry, ids: IdSource, *, approximate: bool = True
@@ -48,7 +51,7 @@ class DecomposingLegalizer:
                 return None
             return self._decompositions.get(kind)
 
-        return rewrite(graph, rule_for, ids, how="decomposition")
+        return rewrite(graph, rule_for, ids, how="decomposition", templates=self._templates)
 
     def why_kept(self, operation: Operation) -> str:
         """Return why an operation that is not supported was not decomposed."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import NamedTuple
 
 from tinychain_compile.errors import MalformedGraphError
 from tinychain_compile.ir.builder import GraphBuilder
-from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value
+from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, Value, fresh_ids
 from tinychain_compile.ir.origin import Derived
 from tinychain_compile.operators import Reshape
 from tinychain_compile.protocols import Decomposition
+from tinychain_compile.templates import MOST_TEMPLATES, Template
 from tinychain_compile.tensor import Tensor
 
 _DEEPEST = 1_000
@@ -31,6 +32,7 @@ def rewrite(
     ids: IdSource | None = None,
     *,
     how: str = "rewriting",
+    templates: dict[object, Template] | None = None,
 ) -> Graph:
     """Replace each operation that has a rule by what the rule writes, until none has one.
 
@@ -43,13 +45,16 @@ def rewrite(
         ids: Where new values take their ids; by default ids made from that of the graph's first
             output, which no other program of the compilation uses.
         how: What the new operations' origin is called.
+        templates: Where to keep what the rules wrote, to write it again for operations alike; then
+            a rule must depend on the operator and the types alone, and be its operator's only one.
+            ``None`` asks the rule of every operation.
 
     Raises:
         MalformedGraphError: A rule changes the type, or does not end.
     """
     if not any(map(rule_for, graph.operations)):
         return graph
-    return _Rewriting(graph, rule_for, ids or _own_ids(graph), how).run()
+    return _Rewriting(graph, rule_for, ids or _own_ids(graph), how, templates).run()
 
 
 def _own_ids(graph: Graph) -> IdSource:
@@ -66,11 +71,13 @@ class _Rewriting:
         rule_for: Callable[[Operation], Decomposition | None],
         ids: IdSource,
         how: str,
+        templates: dict[object, Template] | None,
     ) -> None:
         self._graph = graph
         self._rule_for = rule_for
         self._ids = ids
         self._how = how
+        self._templates = templates
         self._moved: dict[Value, Value] = {}
         self._id_of: dict[Value, str] = {}
         self._pinned = {value for _, value in graph.outputs}
@@ -99,7 +106,9 @@ class _Rewriting:
         inputs = self._operands(operation)
         new_id = self._id_of.pop(operation, operation.id)
         if inputs != operation.inputs or new_id != operation.id:
-            kept = Operation(operation.operator, inputs, new_id, operation.origin)
+            kept = Operation.of_type(
+                operation.type, operation.operator, inputs, new_id, operation.origin
+            )
             self._moved[operation] = kept
             operation = kept
         self._done.append(operation)
@@ -115,17 +124,11 @@ class _Rewriting:
                 location=operation.origin,
             )
         builder = GraphBuilder(self._ids, Derived(self._how, name, operation.origin))
-        result = rule(
-            operation.operator, *[Tensor(builder, value) for value in self._operands(operation)]
-        )
-        if result.type != operation.type:
-            raise MalformedGraphError(
-                f"{self._how} of {name}",
-                expected=f"the type {operation.type}",
-                got=str(result.type),
-                location=operation.origin,
-            )
-        value = result.value
+        operands = self._operands(operation)
+        if self._templates is None:
+            value = self._asked(rule, operation, operands, builder)
+        else:
+            value = self._template(rule, operation, self._templates).write_one(builder, operands)
         new_id = self._id_of.pop(operation, operation.id)
         is_new = any(value is made for made in builder.operations)
         if not is_new and (new_id != operation.id or operation in self._pinned):
@@ -136,6 +139,43 @@ class _Rewriting:
         self._depth.update((made, depth) for made in builder.operations)
         self._pending.append(_Alias(operation, value))
         self._pending.extend(reversed(builder.operations))
+
+    def _asked(
+        self,
+        rule: Decomposition,
+        operation: Operation,
+        operands: Sequence[Value],
+        builder: GraphBuilder,
+    ) -> Value:
+        """Return what a rule writes in the place of an operation's value."""
+        result = rule(operation.operator, *[Tensor(builder, value) for value in operands])
+        is_own = result.builder is builder
+        if not is_own or result.type != operation.type:
+            raise MalformedGraphError(
+                f"{self._how} of {operation.operator.name}",
+                expected=f"the type {operation.type}" if is_own else "what its operands make",
+                got=str(result.type) if is_own else "a tensor of another trace",
+                location=operation.origin,
+            )
+        return result.value
+
+    def _template(
+        self, rule: Decomposition, operation: Operation, templates: dict[object, Template]
+    ) -> Template:
+        """Return what a rule writes for an operator and types, asked once."""
+        types = [value.type for value in operation.inputs]
+        key = (operation.operator.exactly, *types)
+        template = templates.get(key)
+        if template is None:
+            origin = Derived(self._how, operation.operator.name, operation.origin)
+            builder = GraphBuilder(fresh_ids(), origin)
+            operands = [builder.input(type) for type in types]
+            value = self._asked(rule, operation, operands, builder)
+            template = Template.of(operands, builder.operations, [value])
+            if len(templates) >= MOST_TEMPLATES:
+                templates.clear()
+            templates[key] = template
+        return template
 
     def _operands(self, operation: Operation) -> tuple[Value, ...]:
         moved = self._moved
