@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 
 import ml_dtypes
 import numpy as np
@@ -269,3 +271,13 @@ def test_no_collection_begins_in_a_compilation_and_what_was_off_stays_off():
     finally:
         gc.enable()
     assert seen == [False, False]
+
+
+def test_a_type_has_one_object_however_it_is_spelled():
+    first = TensorType.of(np.dtype(">f4").newbyteorder("="), (np.int64(91), True))
+    assert type(first.shape[0]) is type(first.shape[1]) is int
+    assert first is TensorType("f32", (91, 1)) is TensorType(np.float32, [91, 1])
+    assert first is pickle.loads(pickle.dumps(first)) is copy.deepcopy(first)
+    assert first != TensorType("f64", (91, 1))
+    symbolic = TensorType("f32", ("n", 91))
+    assert symbolic is TensorType("f32", ("n", 91)) is not TensorType("f32", ("m", 91))

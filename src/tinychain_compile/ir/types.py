@@ -83,12 +83,15 @@ _types: dict[tuple[DType, Shape], TensorType] = {}
 
 @cache
 def _shared(dtype: DType, shape: Shape) -> TensorType:
-    """Return the one type of this dtype and shape; every other one is an object of its own."""
+    """Return the one type of this dtype and shape, in canonical dtypes and Python's integers.
+
+    Found by equality, so what is made must not depend on how the first one was spelled.
+    """
     made = new(_UnfrozenTensorType)
-    made.dtype = dtype
-    made.shape = shape
+    made.dtype = as_dtype(dtype)
+    made.shape = tuple([d if isinstance(d, Symbolic) else index(d) for d in shape])
     made.__class__ = TensorType
-    return _types.setdefault((dtype, shape), made)  # two threads may come here at once
+    return _types.setdefault((made.dtype, made.shape), made)  # two threads may come here at once
 
 
 def _as_shape(shape: object) -> Shape:
