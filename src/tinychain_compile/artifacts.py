@@ -224,8 +224,7 @@ class DerivativeProgram:
         free = free_values(operations, [value for _, value in outputs])
         inputs = [item for item in forward.inputs if item.value in free]
         inputs += [seed, *own_inputs]
-        made = forward.operations
-        inputs += [NamedValue(f"@{value.id}", value) for value in made if value in free]
+        inputs += [NamedValue(f"@{op.id}", op) for op in forward.operations if op in free]
         graph = Graph("derivative", tuple(inputs), tuple(operations), tuple(outputs))
         return DerivativeProgram(graph, forward, seed, parameters, own_inputs)
 

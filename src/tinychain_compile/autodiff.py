@@ -36,7 +36,7 @@ from tinychain_compile.operators import (
     Transpose,
 )
 from tinychain_compile.protocols import Guard, VJPRule
-from tinychain_compile.templates import MOST_TEMPLATES, Template
+from tinychain_compile.templates import Template, Templates
 from tinychain_compile.tensor import Tensor
 
 _ADD = Add()
@@ -66,7 +66,7 @@ class ReverseModeEngine:
         self._rules = dict(rules)
         self._without_derivative = without_derivative
         self._guards = guards
-        self._templates: dict[object, Template] = {}
+        self._templates = Templates()
 
     def derive(
         self,
@@ -170,13 +170,10 @@ class ReverseModeEngine:
     ) -> Sequence[Value | None]:
         """Return the cotangents that are wanted: as the rule writes them, or wrote them before."""
         operator, inputs = operation.operator, operation.inputs
-        exactly = operator.exactly if operator.__match_args__ else type(operator)
-        key = (exactly, *wants, *[value.type for value in inputs])
+        key = (operator.exactly, *wants, *[value.type for value in inputs])
         template = self._templates.get(key)
         if template is None:
-            if len(self._templates) >= MOST_TEMPLATES:
-                self._templates.clear()
-            template = self._templates[key] = _asked(rule, operation, wants)
+            template = self._templates.keep(key, _asked(rule, operation, wants))
         operands = [g, operation, *inputs]
         for place in template.reads:
             if place:

@@ -43,8 +43,7 @@ class StructuralClassifier:
         """
         wanted = {row.value_id for row in derivative.forward_captures}
         wanted.difference_update(value.id for _, value in forward.outputs)
-        made = forward.operations
-        captures = [NamedValue(f"@{value.id}", value) for value in made if value.id in wanted]
+        captures = [NamedValue(f"@{op.id}", op) for op in forward.operations if op.id in wanted]
         outputs = (*forward.outputs, *captures)
         operations = reachable(forward.operations, [value for _, value in outputs])
         if not captures and len(operations) == len(forward.operations):

@@ -84,7 +84,7 @@ def _append(
     for operation in operations:
         inputs = tuple([known[value.id] for value in operation.inputs])
         if inputs != operation.inputs:
-            operation = Operation(operation.operator, inputs, operation.id, operation.origin)
+            operation = operation.with_inputs(inputs)
         known[operation.id] = operation
         merged.append(operation)
 
@@ -130,9 +130,7 @@ def _update(
     }
     for operation in graph.operations:
         inputs = tuple([own[value] for value in operation.inputs])
-        clone = Operation(
-            operation.operator, inputs, f"{operation.id}.{row.name}", operation.origin
-        )
+        clone = operation.with_inputs(inputs, f"{operation.id}.{row.name}")
         own[operation] = clone
         merged.append(clone)
     new = [NamedValue(row.name, own[graph.output("parameter")])]

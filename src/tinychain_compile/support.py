@@ -52,7 +52,10 @@ def _rows(
     program: LegalizedProgram, why_kept: Callable[[Operation], str] | None
 ) -> list[SupportRow]:
     capability = Capability(program.handlers)
-    lacking = capability.missing(program.legal.operations) if why_kept is not None else []
+    lacking: list[tuple[Operation, str]] = []
+    if why_kept is not None:
+        found = capability.missing(program.legal.operations)
+        lacking = [(operation, f"{lack}, and {why_kept(operation)}") for operation, lack in found]
     if program.legal is program.source and not lacking:
         counts: dict[type[Operator], int] = {}
         for operation in program.source.operations:
@@ -63,10 +66,9 @@ def _rows(
         ]
     groups: dict[_Fate, list[Operation]] = {}
     missing: set[int] = set()
-    for operation, lack in lacking:
+    for operation, why in lacking:
         missing.add(id(operation.operator))
-        full = f"{lack}, and {why_kept(operation)}" if why_kept else lack
-        fate = (type(operation.operator), SupportStatus.MISSING, full)
+        fate = (type(operation.operator), SupportStatus.MISSING, why)
         groups.setdefault(fate, []).append(operation)
     kept = {id(operation.operator) for operation in program.legal.operations}
     for operation in program.source.operations:

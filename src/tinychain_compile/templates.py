@@ -12,9 +12,6 @@ from tinychain_compile.ir.operator import Operator
 from tinychain_compile.ir.traversal import reachable
 from tinychain_compile.ir.types import TensorType
 
-MOST_TEMPLATES = 4096
-"""How many a stage keeps; beyond it begins anew."""
-
 
 class Step(NamedTuple):
     """One operation of a template.
@@ -77,6 +74,20 @@ class Template(NamedTuple):
         if result is None:
             raise ValueError("the template has no result")
         return result
+
+
+class Templates(dict[object, Template]):
+    """What a stage keeps, by operator, types and whatever else decides what a rule writes."""
+
+    MOST = 4096
+    """How many; beyond it the stage begins anew."""
+
+    def keep(self, key: object, template: Template) -> Template:
+        """Keep a template and return it."""
+        if len(self) >= self.MOST:
+            self.clear()
+        self[key] = template
+        return template
 
 
 def _picking(places: Sequence[int]) -> Callable[[list[Value]], tuple[Value, ...]]:

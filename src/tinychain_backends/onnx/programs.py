@@ -90,6 +90,7 @@ class ModelProgram(ABC):
             builder.output(value_id, f"{shown.get(value_id, value_id)}.out", types[value_id])
         self.model = builder.build()
         self._input_ids = builder.input_ids
+        self.open()
 
     def run(
         self,
@@ -103,6 +104,14 @@ class ModelProgram(ABC):
         except Exception as error:
             raise runtime_error(self.model, error) from error
         return dict(zip(self._output_ids, results, strict=True))
+
+    @abstractmethod
+    def open(self) -> None:
+        """Hand the model to the runtime.
+
+        Raises:
+            BackendError: The runtime rejects it.
+        """
 
     @abstractmethod
     def infer(self, feeds: Mapping[str, Array]) -> list[Array]:
@@ -129,8 +138,12 @@ class OnnxProgram(ModelProgram):
         sources: Mapping[str, SymbolInput] | None = None,
         threads: int | None = None,
     ) -> None:
+        self._threads = threads
         super().__init__(lowered, name, names=names, sources=sources)
-        self._session = runtime_session(self.model, threads)
+
+    def open(self) -> None:
+        """Make a session."""
+        self._session = runtime_session(self.model, self._threads)
 
     def infer(self, feeds: Mapping[str, Array]) -> list[Array]:
         """Run the session."""

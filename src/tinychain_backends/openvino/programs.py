@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tinychain_backends.onnx.models import SymbolInput
 from tinychain_backends.onnx.programs import ModelProgram, runtime_error
 from tinychain_backends.sessions.binding import Array
 from tinychain_backends.sessions.installed import Library
-from tinychain_compile import LoweredProgram
 
 openvino = Library("openvino", "openvino")
 
@@ -31,24 +29,10 @@ def compiled_model(model: Any) -> Any:
 
 
 class OpenVinoProgram(ModelProgram):
-    """A lowered program as a model compiled by OpenVINO.
+    """A lowered program as a model compiled by OpenVINO; made as every ``ModelProgram``."""
 
-    Args:
-        lowered: A program whose target values are nodes.
-        name: What the graph is called.
-        names: As for ``ModelProgram``.
-        sources: As for ``ModelProgram``.
-    """
-
-    def __init__(
-        self,
-        lowered: LoweredProgram,
-        name: str,
-        *,
-        names: Mapping[str, str] | None = None,
-        sources: Mapping[str, SymbolInput] | None = None,
-    ) -> None:
-        super().__init__(lowered, name, names=names, sources=sources)
+    def open(self) -> None:
+        """Compile the model."""
         self._request = compiled_model(self.model).create_infer_request()
 
     def infer(self, feeds: Mapping[str, Array]) -> list[Array]:

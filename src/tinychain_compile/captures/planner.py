@@ -124,7 +124,7 @@ def _copied(operation: Operation, copies: dict[Value, Value], ids: IdSource) -> 
     if isinstance(operation.operator, MARKS):
         copies[operation] = inputs[0]
         return None
-    copy = Operation(operation.operator, inputs, next(ids), operation.origin)
+    copy = operation.with_inputs(inputs, next(ids))
     copies[operation] = copy
     return copy
 

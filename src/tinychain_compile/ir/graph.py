@@ -104,12 +104,13 @@ class Operation(Value):
         made.__class__ = Operation
         return made
 
-    def with_inputs(self, inputs: tuple[Value, ...]) -> Operation:
-        """Return the operation, under its id, reading other values instead of its own."""
+    def with_inputs(self, inputs: tuple[Value, ...], id: str | None = None) -> Operation:
+        """Return the operation, under its id or another, reading other values than its own."""
+        id = self.id if id is None else id
         for mine, other in zip(self.inputs, inputs, strict=True):
             if other.type is not mine.type and other.type != mine.type:
-                return Operation(self.operator, inputs, self.id, self.origin)
-        return Operation.of_type(self.type, self.operator, inputs, self.id, self.origin)
+                return Operation(self.operator, inputs, id, self.origin)
+        return Operation.of_type(self.type, self.operator, inputs, id, self.origin)
 
     @property
     def node_id(self) -> str:

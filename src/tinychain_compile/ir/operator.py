@@ -44,6 +44,8 @@ class Operator:
     @property
     def exactly(self) -> object:
         """What is equal for operators that do the same to the bit: 0.0 is not -0.0 here."""
+        if not self.__match_args__:
+            return type(self)
         names = self.float_attributes
         if not names:
             return self

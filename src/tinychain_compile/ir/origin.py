@@ -9,6 +9,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import CodeType, TracebackType
@@ -136,21 +137,16 @@ def source_line(origin: Origin | None) -> SourceLine | None:
     return origin
 
 
-class _Files(dict[str, bool]):
-    """Whether a file stands between a line of tensor code and the operation it makes."""
-
-    def __missing__(self, file: str) -> bool:
-        self[file] = is_internal = file.startswith(_INTERNAL)
-        return is_internal
-
-
-_is_internal = _Files()
+@lru_cache(maxsize=1024)
+def _is_internal(file: str) -> bool:
+    """Return whether a file stands between a line of tensor code and the operation it makes."""
+    return file.startswith(_INTERNAL)
 
 
 def calling_line() -> SourceLine | None:
     """Return the nearest line of tensor code above the caller: in a loss, in an optimizer."""
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    while _is_internal[frame.f_code.co_filename]:
+    while _is_internal(frame.f_code.co_filename):
         back = frame.f_back
         if back is None:
             return None
@@ -163,7 +159,7 @@ def raising_line(traceback: TracebackType | None) -> SourceLine | None:
     found: SourceLine | None = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not _is_internal[code.co_filename]:
+        if not _is_internal(code.co_filename):
             found = SourceLine(code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return found

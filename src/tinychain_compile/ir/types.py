@@ -16,7 +16,7 @@ from tinychain_compile.ir.frozen import Frozen, new, unfrozen
 class TensorType(Frozen):
     """A dtype and a shape; what an input is declared with and what every value has.
 
-    There is one object for each dtype and shape, so that types are compared by identity.
+    Equal types are one object, but for threads that make one at once, so comparing them is cheap.
 
     Args:
         dtype: A short name (``"f32"``), a NumPy dtype or scalar type.
@@ -68,6 +68,16 @@ class TensorType(Frozen):
         """Whether the dtype is f16, bf16, f32 or f64."""
         return self.dtype in FLOATING
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape))
+
     def __reduce__(self) -> tuple[Callable[..., TensorType], tuple[DType, Shape]]:
         return TensorType.of, (self.dtype, self.shape)
 
@@ -78,20 +88,17 @@ class TensorType(Frozen):
 _UnfrozenTensorType = unfrozen(TensorType)
 
 
-_types: dict[tuple[DType, Shape], TensorType] = {}
-
-
 @cache
 def _shared(dtype: DType, shape: Shape) -> TensorType:
-    """Return the one type of this dtype and shape, in canonical dtypes and Python's integers.
+    """Return the type of this dtype and shape, in a canonical dtype and Python's integers.
 
-    Found by equality, so what is made must not depend on how the first one was spelled.
+    Found again by equality, so what is made must not depend on how the first one was spelled.
     """
     made = new(_UnfrozenTensorType)
     made.dtype = as_dtype(dtype)
     made.shape = tuple([d if isinstance(d, Symbolic) else index(d) for d in shape])
     made.__class__ = TensorType
-    return _types.setdefault((made.dtype, made.shape), made)  # two threads may come here at once
+    return made
 
 
 def _as_shape(shape: object) -> Shape:

@@ -9,7 +9,7 @@ from tinychain_compile.ir.graph import Graph, IdSource, Operation
 from tinychain_compile.ir.operator import Operator
 from tinychain_compile.passes.rewriting import rewrite
 from tinychain_compile.protocols import Decomposition, HandlerRegistry
-from tinychain_compile.templates import Template
+from tinychain_compile.templates import Templates
 
 
 class DecomposingLegalizer:
@@ -33,7 +33,7 @@ class DecomposingLegalizer:
         self._decompositions = decompositions
         self._undecomposed = undecomposed or {}
         self._approximate = approximate
-        self._templates: dict[object, Template] = {}
+        self._templates = Templates()
 
     def legalize(
         self, graph: Graph, handlers: HandlerRegistry, ids: IdSource, *, approximate: bool = True

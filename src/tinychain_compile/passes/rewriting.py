@@ -12,7 +12,7 @@ from tinychain_compile.ir.graph import Graph, IdSource, NamedValue, Operation, V
 from tinychain_compile.ir.origin import Derived
 from tinychain_compile.operators import Reshape
 from tinychain_compile.protocols import Decomposition
-from tinychain_compile.templates import MOST_TEMPLATES, Template
+from tinychain_compile.templates import Template, Templates
 from tinychain_compile.tensor import Tensor
 
 _DEEPEST = 1_000
@@ -32,7 +32,7 @@ def rewrite(
     ids: IdSource | None = None,
     *,
     how: str = "rewriting",
-    templates: dict[object, Template] | None = None,
+    templates: Templates | None = None,
 ) -> Graph:
     """Replace each operation that has a rule by what the rule writes, until none has one.
 
@@ -71,7 +71,7 @@ class _Rewriting:
         rule_for: Callable[[Operation], Decomposition | None],
         ids: IdSource,
         how: str,
-        templates: dict[object, Template] | None,
+        templates: Templates | None,
     ) -> None:
         self._graph = graph
         self._rule_for = rule_for
@@ -106,9 +106,7 @@ class _Rewriting:
         inputs = self._operands(operation)
         new_id = self._id_of.pop(operation, operation.id)
         if inputs != operation.inputs or new_id != operation.id:
-            kept = Operation.of_type(
-                operation.type, operation.operator, inputs, new_id, operation.origin
-            )
+            kept = operation.with_inputs(inputs, new_id)
             self._moved[operation] = kept
             operation = kept
         self._done.append(operation)
@@ -160,7 +158,7 @@ class _Rewriting:
         return result.value
 
     def _template(
-        self, rule: Decomposition, operation: Operation, templates: dict[object, Template]
+        self, rule: Decomposition, operation: Operation, templates: Templates
     ) -> Template:
         """Return what a rule writes for an operator and types, asked once."""
         types = [value.type for value in operation.inputs]
@@ -171,10 +169,7 @@ class _Rewriting:
             builder = GraphBuilder(fresh_ids(), origin)
             operands = [builder.input(type) for type in types]
             value = self._asked(rule, operation, operands, builder)
-            template = Template.of(operands, builder.operations, [value])
-            if len(templates) >= MOST_TEMPLATES:
-                templates.clear()
-            templates[key] = template
+            template = templates.keep(key, Template.of(operands, builder.operations, [value]))
         return template
 
     def _operands(self, operation: Operation) -> tuple[Value, ...]:

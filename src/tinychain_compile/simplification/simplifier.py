@@ -59,8 +59,6 @@ def _key_of(kind: type[Operator]) -> Callable[[Operator, tuple[Value, ...]], obj
         return lambda _, inputs: (kind, inputs if id(inputs[0]) < id(inputs[1]) else inputs[::-1])
     if not kind.__match_args__:
         return lambda _, inputs: (kind, inputs)
-    if not kind.float_attributes:
-        return lambda operator, inputs: (operator, inputs)
     return lambda operator, inputs: (operator.exactly, inputs)
 
 
